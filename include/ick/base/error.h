@@ -1,0 +1,33 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace ick {
+
+// Every failure the library reports is one of three, each a whole sentence: where, what was found, what was expected,
+// what to do. The program turns them into exit codes 2, 3 and 4.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The request is wrong: a formula, an option, a value out of its range.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The data are wrong: a missing column, a cell that is not a number.
+class DataError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The computation cannot go on: not positive definite, not finite.
+class NumericError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace ick

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ick/kernel/kernel.h"
+
+namespace ick {
+
+// What a map can say about itself after its last evaluation.
+struct MapReport {
+  std::string name;           // "nystrom (k-means, 64 points)"
+  int jitter_steps = 0;       // rungs climbed above the first, at most over the members
+  double largest_jitter = 0;  // relative to the mean diagonal of K(Z, Z)
+};
+
+// z(x) with z(x) . z(x') ~ k(x, x'). The kernel's parameters are shared with the map: change them and the features
+// follow.
+class FeatureMap {
+ public:
+  virtual ~FeatureMap() = default;
+
+  virtual const Kernel& kernel() const = 0;
+  virtual std::int64_t features() const = 0;  // p
+
+  // x (n, D) in float64 -> (E, n, p), float32 unless asked otherwise, differentiable in the kernel's parameters.
+  // DataError for an input that is not finite, NumericError when no features can be had.
+  virtual at::Tensor operator()(const at::Tensor& x) const = 0;
+
+  // What has a gradient besides the kernel's parameters: inducing points, when they are trained.
+  virtual std::vector<at::Tensor> own_parameters() const { return {}; }
+
+  virtual MapReport report() const = 0;
+
+  // k(x, x) - z(x) . z(x), how much of x the features miss: (E, n) in float64, not below zero, no gradient.
+  at::Tensor residual(const at::Tensor& x) const;
+};
+
+enum class MapKind { nystrom, fourier, hilbert };
+
+// Where inducing points are put.
+enum class Placement {
+  automatic,  // one period for a periodic kernel on one column, a grid for any other on one column (rows by pivoted
+  // Cholesky when it mixes a repeating kernel with another), k-means on several, pivoted Cholesky with levels
+  grid,              // evenly over the range of one column
+  one_period,        // evenly over one period, following the period as it is learned
+  kmeans,            // the training rows nearest to the centres of k-means
+  pivoted_cholesky,  // training rows drawn in proportion to what is not yet explained
+};
+
+enum class Draws { orthogonal, independent };
+
+// How features are computed: fused on the CPU, or composed tensor operations. Both give the same numbers to rounding.
+enum class Path { fused, reference };
+
+struct MapOptions {
+  MapKind kind = MapKind::nystrom;
+  std::int64_t features = 64;  // p for each term of the sum; a map may use fewer (see features())
+  Placement placement = Placement::automatic;
+  bool train_points = false;
+  Draws draws = Draws::orthogonal;  // of random Fourier features
+  double boundary = 1.5;            // of Hilbert features: half-width of the box over that of the data
+  Path path = Path::fused;
+  at::ScalarType dtype = at::kFloat;
+  std::uint64_t seed = 0;
+};
+
+// A map for a kernel expression: one map per term on its joined inputs, features of the terms side by side. `x` (n, D)
+// are training rows: they say where the inputs live.
+std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
+
+// For comparison only: the paper's product of features, one map for each kernel, multiplied element by element. Its
+// covariance is NOT the product of the kernels. Terms are side by side as above.
+std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
+
+}  // namespace ick

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ick {
+
+// A number with its unit as the user wrote it: 1y, 30km, 0.5. What a unit means depends on the column it is applied to,
+// so the formula only carries it.
+struct Quantity {
+  double number = 0.0;
+  std::string unit;  // "" when none was written
+  bool operator==(const Quantity&) const = default;
+};
+
+// What a formula says about one parameter or option of a call.
+//   period=1y                      start at 1y
+//   lengthscale=[0.1, 3]           start at one value per input
+//   period=fixed(1y)               hold at 1y
+//   lengthscale=bounded(2, 0.5, 8) start at 2, stay between 0.5 and 8
+//   features=nystrom               a word: an option, not a parameter
+//   sphere                         a flag: the bare, unquoted word `sphere` (latitude, longitude in degrees); "sphere"
+//   in
+//                                  quotes is a column
+struct Argument {
+  enum class Kind { start, fixed, bounded, word, flag };
+  std::string name;
+  Kind kind = Kind::start;
+  std::vector<Quantity> values;                  // one, or one per input or component; none for a word or a flag
+  std::optional<Quantity> low, high;             // for bounded
+  std::string word;                              // for word
+  std::size_t position = 0;                      // column of the formula, from 1
+  bool operator==(const Argument& other) const;  // position does not count
+};
+
+// name(column, column, argument=value): a kernel or a network on its columns.
+struct Call {
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<Argument> arguments;
+  std::size_t position = 0;
+  bool operator==(const Call& other) const;  // position does not count
+
+  const Argument* find(std::string_view argument) const;  // null when absent
+};
+
+// The syntax tree: a call, a sum or a product.
+struct Expression {
+  enum class Kind { call, sum, product };
+  Kind kind = Kind::call;
+  Call call;                         // kind == call
+  std::vector<Expression> operands;  // kind == sum, product
+  bool operator==(const Expression&) const = default;
+};
+
+// One canonical form: a sum of products of calls.
+//   a * (b + c) = a * b + a * c
+using Product = std::vector<Call>;
+using SumOfProducts = std::vector<Product>;
+
+// Reads `rbf(x) * (periodic(t, period=1y) + linear(t))`. Throws UsageError that names the column of the text.
+Expression parse_expression(std::string_view text);
+
+// Multiplies out. Order is kept: terms as they arise from left to right, factors as written.
+SumOfProducts canonical(const Expression& expression);
+
+// Text that parse_expression reads back to an equal tree: parentheses only where precedence needs them, column names
+// quoted only when they are not plain words.
+std::string print(const Expression& expression);
+std::string print(const SumOfProducts& sum);
+std::string print(const Call& call);
+
+}  // namespace ick

@@ -1,0 +1,54 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "cli/command.h"
+#include "ick/base/error.h"
+
+namespace {
+
+// 0 ok, 1 failure, 2 usage, 3 data, 4 numerical
+int exit_code(const std::exception& error) {
+  if (dynamic_cast<const ick::UsageError*>(&error) != nullptr) return 2;
+  if (dynamic_cast<const ick::DataError*>(&error) != nullptr) return 3;
+  if (dynamic_cast<const ick::NumericError*>(&error) != nullptr) return 4;
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("ick: networks and Gaussian-process kernels in one formula", "ick");
+  app.set_version_flag("--version", "ick " ICK_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 data, 4 numerical.");
+
+  ick::ListOptions list_options;
+  CLI::App* list = app.add_subcommand("list", "Show what formulas can be made of");
+  list->add_option("what", list_options.what, "kernels or features")
+      ->check(CLI::IsMember({"kernels", "features"}))
+      ->capture_default_str();
+  list->add_flag("--json", list_options.json, "Print JSON");
+
+  ick::ExplainOptions explain_options;
+  CLI::App* explain = app.add_subcommand("explain", "Show what a kernel expression means, with every default");
+  explain->add_option("formula", explain_options.formula, "for example 'rbf(x) * periodic(t, period=7)'")->required();
+  explain->add_option("--features", explain_options.features, "features for each term")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  explain->add_flag("--json", explain_options.json, "Print JSON");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    if (list->parsed()) ick::list(list_options);
+    if (explain->parsed()) ick::explain(explain_options);
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ick: %s\n", error.what());
+    return exit_code(error);
+  }
+}

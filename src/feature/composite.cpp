@@ -1,0 +1,113 @@
+#include "feature/composite.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "feature/hilbert.h"
+#include "feature/nystrom.h"
+#include "feature/random_fourier.h"
+#include "ick/base/error.h"
+
+namespace ick {
+
+at::Tensor FeatureMap::residual(const at::Tensor& x) const {
+  const at::NoGradGuard no_gradient;
+  return (kernel().diagonal(x) - (*this)(x).to(at::kDouble).square().sum(-1)).clamp_min(0.0);
+}
+
+JoinedMap::JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join)
+    : kernel_(kernel), maps_(std::move(maps)), join_(join) {
+  for (const auto& map : maps_) {
+    if (join_ == Join::side_by_side) {
+      features_ += map->features();
+    } else if (features_ != 0 && features_ != map->features()) {
+      throw UsageError("chained maps need as many features each, found " + std::to_string(features_) + " and " +
+                       std::to_string(map->features()));
+    } else {
+      features_ = map->features();
+    }
+  }
+}
+
+at::Tensor JoinedMap::operator()(const at::Tensor& x) const {
+  std::vector<at::Tensor> parts;
+  for (const auto& map : maps_) parts.push_back((*map)(x));
+  if (join_ == Join::side_by_side) return at::cat(parts, -1);
+  at::Tensor product = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) product = product * parts[i];
+  return product;
+}
+
+std::vector<at::Tensor> JoinedMap::own_parameters() const {
+  std::vector<at::Tensor> all;
+  for (const auto& map : maps_) {
+    const std::vector<at::Tensor> own = map->own_parameters();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+MapReport JoinedMap::report() const {
+  MapReport joined;
+  for (const auto& map : maps_) {
+    const MapReport part = map->report();
+    joined.name += (joined.name.empty() ? "" : join_ == Join::side_by_side ? " + " : " . ") + part.name;
+    joined.jitter_steps = std::max(joined.jitter_steps, part.jitter_steps);
+    joined.largest_jitter = std::max(joined.largest_jitter, part.largest_jitter);
+  }
+  return joined;
+}
+
+namespace {
+
+std::unique_ptr<FeatureMap> make_product_map(const Kernel& product, const at::Tensor& x, const MapOptions& options) {
+  switch (options.kind) {
+    case MapKind::nystrom:
+      return std::make_unique<NystromMap>(product, x, options);
+    case MapKind::fourier:
+      return std::make_unique<RandomFourierMap>(product, x, options);
+    case MapKind::hilbert:
+      return std::make_unique<HilbertMap>(product, x, options);
+  }
+  throw UsageError("no such kind of feature map");
+}
+
+// One map for each term, made by `make(term, options)`, side by side.
+template <class Make>
+std::unique_ptr<FeatureMap> join_terms(const Kernel& kernel, MapOptions options, Make make) {
+  std::vector<std::unique_ptr<FeatureMap>> maps;
+  for (std::size_t t = 0; t < kernel.terms().size(); ++t) {
+    maps.push_back(make(kernel.term(t), options));
+    options.seed = seed_for(options.seed, "next term");
+  }
+  if (maps.size() == 1) return std::move(maps[0]);
+  return std::make_unique<JoinedMap>(kernel, std::move(maps), JoinedMap::Join::side_by_side);
+}
+
+at::Tensor training_rows(const at::Tensor& x, const Kernel& kernel) {
+  if (x.dim() != 2 || x.size(1) != kernel.inputs()) {
+    throw UsageError("a feature map takes rows of " + std::to_string(kernel.inputs()) + " columns");
+  }
+  return x.detach().to(at::kDouble).contiguous();
+}
+
+}  // namespace
+
+std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options) {
+  const at::Tensor rows = training_rows(x, kernel);
+  return join_terms(kernel, options,
+                    [&](const Kernel& term, const MapOptions& o) { return make_product_map(term, rows, o); });
+}
+
+std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options) {
+  const at::Tensor rows = training_rows(x, kernel);
+  return join_terms(kernel, options, [&](const Kernel& term, const MapOptions& o) -> std::unique_ptr<FeatureMap> {
+    std::vector<std::unique_ptr<FeatureMap>> maps;
+    for (std::size_t f = 0; f < term.terms()[0].size(); ++f)
+      maps.push_back(make_product_map(term.factor(0, f), rows, o));
+    return std::make_unique<JoinedMap>(term, std::move(maps), JoinedMap::Join::element_by_element);
+  });
+}
+
+}  // namespace ick

@@ -1,0 +1,113 @@
+#include "feature/hilbert.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+
+#include "feature/support.h"
+#include "ick/base/error.h"
+#include "kernel/spectrum.h"
+
+namespace ick {
+
+HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+    : kernel_(product), options_(options) {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  if (!(options.boundary > 1.0))
+    throw UsageError("the boundary of Hilbert features must be above 1: the box encloses the data");
+  if (x.size(0) == 0) throw DataError("there are no rows to lay the box of Hilbert features around; give at least one");
+  int inputs = 0;
+  std::set<std::int64_t> seen;
+  for (const Factor& f : factors) {
+    component_count(f, 1);  // refuses a kernel without a spectrum
+    inputs += f.structure.inputs;
+    for (const std::int64_t column : f.columns) {
+      if (seen.insert(column).second) continue;
+      throw UsageError("Hilbert features take each column once in a product, found input " +
+                       std::to_string(column + 1) + " twice; use Nystrom or Fourier");
+    }
+    if (f.row->spectrum == Spectrum::gamma_mixture) {
+      throw UsageError(f.row->title() + " has no spectral density in closed form; use Nystrom or Fourier");
+    }
+  }
+  if (inputs > 3) {
+    throw UsageError("Hilbert features are for 1 to 3 inputs, found " + std::to_string(inputs) +
+                     "; use Nystrom or Fourier");
+  }
+  const double per_input =
+      std::floor(std::pow(static_cast<double>(options.features), 1.0 / std::max(1, inputs)) + 1e-9);
+  const auto each = std::max<std::int64_t>(1, static_cast<std::int64_t>(per_input));
+  for (const Factor& f : factors) {
+    Basis basis;
+    const at::Tensor inside = Kernel::embed(f, x);
+    if (f.row->spectrum == Spectrum::series || f.row->spectrum == Spectrum::line ||
+        f.row->spectrum == Spectrum::origin) {
+      basis.centre = inside.mean(0);
+      basis.harmonics = f.row->spectrum == Spectrum::series ? static_cast<int>((each + 1) / 2) : 1;
+      features_ *= f.row->spectrum == Spectrum::series ? 2 * basis.harmonics - 1
+                   : f.row->spectrum == Spectrum::line ? 2
+                                                       : 1;
+    } else {
+      const at::Tensor low = std::get<0>(inside.min(0)), high = std::get<0>(inside.max(0));
+      basis.centre = 0.5 * (low + high);
+      const at::Tensor half = 0.5 * (high - low);
+      basis.half_width = options.boundary * at::where(half > 0, half, at::ones_like(half));
+      const std::vector<at::Tensor> axes(f.structure.inputs, at::arange(1, each + 1, at::kDouble));
+      std::vector<at::Tensor> grid;
+      for (const at::Tensor& axis : at::meshgrid(axes, "ij")) grid.push_back(axis.reshape(-1));
+      basis.frequencies = at::stack(grid, 1) * (std::numbers::pi / 2.0) / basis.half_width;
+      features_ *= basis.frequencies.size(0);
+    }
+    bases_.push_back(std::move(basis));
+  }
+}
+
+at::Tensor HilbertMap::sine_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
+                                     const at::Tensor& x) const {
+  const at::Tensor shifted = (x - basis.centre + basis.half_width).unsqueeze(1);           // (n, 1, D)
+  const at::Tensor waves = (shifted * basis.frequencies).sin() / basis.half_width.sqrt();  // (n, J, D)
+  const at::Tensor density = spectral_density(f, parameters, basis.frequencies);           // (E, J)
+  // A density can underflow to zero, where the root has no slope.
+  return waves.prod(-1).unsqueeze(0) * density.clamp_min(1e-300).sqrt().unsqueeze(1);  // (E, n, J)
+}
+
+// sqrt(w_c) cos(omega_c x), sqrt(w_c) sin(omega_c x); the harmonic zero has no sine
+at::Tensor HilbertMap::series_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
+                                       const at::Tensor& x) const {
+  const at::Tensor amplitude = component_weights(f, parameters, basis.harmonics).clamp_min(1e-300).sqrt();  // (E, C)
+  const SpectralDraws one{at::zeros({1, f.structure.inputs}, at::kDouble), {}};
+  std::vector<at::Tensor> parts;
+  for (int c = 0; c < basis.harmonics; ++c) {
+    const at::Tensor omega = component_frequencies(f, parameters, c, one);      // (E, 1, D)
+    const at::Tensor phase = (x - basis.centre).matmul(omega.transpose(1, 2));  // (E, n, 1)
+    const at::Tensor scale = amplitude.select(1, c).view({-1, 1, 1});
+    parts.push_back(scale * phase.cos());
+    const bool at_zero = f.row->spectrum == Spectrum::origin || (f.row->spectrum == Spectrum::series && c == 0);
+    if (!at_zero) parts.push_back(scale * phase.sin());
+  }
+  return at::cat(parts, 2);
+}
+
+at::Tensor HilbertMap::operator()(const at::Tensor& x) const {
+  const at::Tensor rows = checked_rows(x, kernel_);
+  const at::Tensor parameters = kernel_.parameters().natural();
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  at::Tensor z;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const Factor& f = factors[i];
+    const at::Tensor of_factor = parameters.narrow(1, f.first_parameter, f.parameter_count);
+    const at::Tensor inputs = Kernel::embed(f, rows);
+    const at::Tensor part = bases_[i].harmonics > 0 ? series_features(f, bases_[i], of_factor, inputs)
+                                                    : sine_features(f, bases_[i], of_factor, inputs);
+    // The features of a product are all products of features: (E, n, J, 1) (E, n, 1, J') -> (E, n, J J')
+    z = z.defined() ? (z.unsqueeze(3) * part.unsqueeze(2)).flatten(2) : part;
+  }
+  return checked_features(z.to(options_.dtype), rows, kernel_);
+}
+
+MapReport HilbertMap::report() const { return {"Hilbert (" + std::to_string(features_) + " features)", 0, 0.0}; }
+
+}  // namespace ick

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "ick/feature/feature_map.h"
+
+namespace ick {
+
+// Hilbert-space features (Solin and Sarkka 2020) of one product of stationary kernels on different columns, up to three
+// inputs in all. On the box |x - centre| <= L:
+//   z_j(x) = sqrt(S(w_j)) prod_d L_d^-1/2 sin(w_jd (x_d - centre_d + L_d)),  w_jd = pi j_d / (2 L_d)
+// The basis does not depend on the parameters, only the spectral weights do; there is no Cholesky factor. A periodic,
+// cosine or constant kernel contributes its exact Fourier series instead.
+class HilbertMap final : public FeatureMap {
+ public:
+  HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options);
+
+  const Kernel& kernel() const override { return kernel_; }
+  std::int64_t features() const override { return features_; }
+  at::Tensor operator()(const at::Tensor& x) const override;
+  MapReport report() const override;
+
+ private:
+  struct Basis {
+    at::Tensor centre;       // (D)
+    at::Tensor half_width;   // (D): L
+    at::Tensor frequencies;  // (J, D): w_j
+    int harmonics = 0;       // of a series; 0 for a sine basis
+  };
+
+  at::Tensor sine_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
+                           const at::Tensor& x) const;
+  at::Tensor series_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
+                             const at::Tensor& x) const;
+
+  Kernel kernel_;
+  MapOptions options_;
+  std::vector<Basis> bases_;  // of each factor
+  std::int64_t features_ = 1;
+};
+
+}  // namespace ick

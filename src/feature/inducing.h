@@ -1,0 +1,24 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "ick/feature/feature_map.h"
+
+namespace ick {
+
+// Inducing points of one product of kernels.
+struct InducingPoints {
+  at::Tensor z;  // (p, D), in the columns of x; for one period: where the first member's period puts them
+  Placement placement = Placement::grid;
+  at::Tensor turns;  // for one period: (p), fractions of a turn after `origin`
+  double origin = 0.0;
+};
+
+// At most `count` points; fewer when the rows are fewer or alike. Rows beyond kMostRows are thinned by a seeded draw.
+inline constexpr std::int64_t kMostRows = 8192;
+InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int64_t count, Placement placement,
+                            std::uint64_t seed);
+
+std::string placement_name(Placement placement);
+
+}  // namespace ick

@@ -1,0 +1,355 @@
+#include "feature/nystrom.h"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "feature/fused_nystrom.h"
+#include "feature/support.h"
+#include "ick/base/error.h"
+
+namespace ick {
+
+struct NystromMap::Fused {
+  std::vector<Factor> factors;
+  std::vector<FusedFactor> fused;
+  std::vector<const Parameter*> columns;  // constraint and fixed flag of each raw parameter
+  int inputs = 0;                         // of all factors, as they see them
+  int points = 0;                         // p
+  bool train_points = false;
+  at::Tensor turns;  // one period: z = origin + period * turns
+  double origin = 0.0;
+  std::int64_t period = -1;  // column of the parameter matrix, or -1
+};
+
+namespace {
+
+using Layout = NystromMap::Fused;
+
+Layout layout_of(const Kernel& kernel, const InducingPoints& points, bool train_points) {
+  Layout layout;
+  layout.factors = kernel.terms()[0];
+  layout.columns = kernel.parameters().columns();
+  for (const Factor& f : layout.factors) {
+    layout.fused.push_back({f.row->index, f.structure, static_cast<int>(f.first_parameter), layout.inputs});
+    layout.inputs += f.structure.inputs;
+  }
+  layout.points = static_cast<int>(points.z.size(-2));
+  layout.train_points = train_points;
+  if (points.placement == Placement::one_period && !train_points) {
+    layout.turns = points.turns;
+    layout.origin = points.origin;
+    layout.period = layout.factors[0].first_parameter + 1;
+  }
+  return layout;
+}
+
+// Row x as all factors see it, side by side; element d goes to to[d * step].
+void embed_row(const Layout& layout, const double* x, double* to, std::int64_t step) {
+  for (const Factor& f : layout.factors) {
+    if (f.row->inputs == Inputs::place) {
+      double point[3];
+      place_to_point(x[f.columns[0]], x[f.columns[1]], point);
+      for (const double coordinate : point) *to = coordinate, to += step;
+    } else {
+      for (const std::int64_t column : f.columns) *to = x[column], to += step;
+    }
+  }
+}
+
+// Rows first .. first + count - 1 of x as a block (inputs, width), padded with the last of them.
+FusedRows embed_block(const Layout& layout, const at::Tensor& x, std::int64_t first, int count,
+                      std::vector<double>& buffer) {
+  const int width = whole_lanes(count);
+  buffer.resize(static_cast<std::size_t>(layout.inputs) * width);
+  const double* rows = x.data_ptr<double>() + first * x.size(1);
+  for (int j = 0; j < width; ++j)
+    embed_row(layout, rows + std::min(j, count - 1) * x.size(1), buffer.data() + j, width);
+  return {buffer.data(), width};
+}
+
+// Carries the gradient of one embedded point back to the columns of z.
+void embed_backward(const Layout& layout, const double* z, const double* d_embedded, double* d_z) {
+  for (const Factor& f : layout.factors) {
+    if (f.row->inputs == Inputs::place) {
+      constexpr double kRadians = std::numbers::pi / 180.0;
+      const double latitude = z[f.columns[0]] * kRadians, longitude = z[f.columns[1]] * kRadians;
+      const double along = std::cos(longitude) * d_embedded[0] + std::sin(longitude) * d_embedded[1];
+      const double across = std::cos(longitude) * d_embedded[1] - std::sin(longitude) * d_embedded[0];
+      d_z[f.columns[0]] += kEarthRadius * kRadians * (std::cos(latitude) * d_embedded[2] - std::sin(latitude) * along);
+      d_z[f.columns[1]] += kEarthRadius * kRadians * std::cos(latitude) * across;
+    } else {
+      for (int d = 0; d < f.structure.inputs; ++d) d_z[f.columns[d]] += d_embedded[d];
+    }
+    d_embedded += f.structure.inputs;
+  }
+}
+
+// One member of the map, ready to compute: natural parameters and embedded points.
+struct Member {
+  std::vector<double> theta;
+  std::vector<double> z;         // (p, D)
+  std::vector<double> embedded;  // (p, inputs)
+  FusedProduct product;
+  FusedNystrom nystrom;
+
+  Member(const Layout& layout, const at::Tensor& raw, const at::Tensor& points, std::int64_t e)
+      : theta(natural(layout, raw.data_ptr<double>() + e * raw.size(1))),
+        z(placed(layout, theta, points, e)),
+        embedded(embed_points(layout, z, points.size(-1))),
+        product(layout.fused),
+        nystrom(product, theta.data(), fused_points(layout, embedded)) {}
+
+ private:
+  static std::vector<double> natural(const Layout& layout, const double* raw) {
+    std::vector<double> theta(layout.columns.size());
+    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = constrain(layout.columns[i]->constraint, raw[i]);
+    return theta;
+  }
+  static std::vector<double> placed(const Layout& layout, const std::vector<double>& theta, const at::Tensor& points,
+                                    std::int64_t e) {
+    const std::int64_t size = points.size(-2) * points.size(-1);
+    const double* from = points.data_ptr<double>() + (points.dim() == 3 ? e * size : 0);
+    std::vector<double> z(from, from + size);
+    if (layout.period >= 0) {
+      const double* turns = layout.turns.data_ptr<double>();
+      for (std::int64_t i = 0; i < points.size(-2); ++i) {
+        z[i * points.size(-1) + layout.factors[0].columns[0]] = layout.origin + theta[layout.period] * turns[i];
+      }
+    }
+    return z;
+  }
+  static std::vector<double> embed_points(const Layout& layout, const std::vector<double>& z, std::int64_t width) {
+    const std::int64_t p = std::ssize(z) / width;
+    std::vector<double> embedded(p * layout.inputs);
+    for (std::int64_t i = 0; i < p; ++i)
+      embed_row(layout, z.data() + i * width, embedded.data() + i * layout.inputs, 1);
+    return embedded;
+  }
+  static FusedPoints fused_points(const Layout& layout, const std::vector<double>& embedded) {
+    FusedPoints points;
+    points.z = embedded.data();
+    points.inputs = layout.inputs;
+    points.points = layout.points;
+    if (layout.period >= 0) {
+      points.follows = static_cast<int>(layout.period);
+      points.velocity = layout.turns.data_ptr<double>();
+    }
+    return points;
+  }
+};
+
+struct Result {
+  at::Tensor z;            // (E, n, p) in the map's dtype
+  at::Tensor exact;        // (E, p n in whole lanes): z in float64, block by block, for the way back
+  at::Tensor factor;       // (E, p, p)
+  std::vector<int> steps;  // of the jitter ladder, -1 where no step was enough
+};
+
+// from (p, width) -> to (count, p)
+template <class Number>
+void transpose_out(const double* from, int width, int count, int p, Number* to) {
+  for (int j = 0; j < count; ++j) {
+    for (int i = 0; i < p; ++i) to[j * p + i] = static_cast<Number>(from[i * width + j]);
+  }
+}
+
+// from (count, p) -> to (p, width), zero in the padding
+template <class Number>
+void transpose_in(const Number* from, int width, int count, int p, double* to) {
+  for (int i = 0; i < p; ++i) {
+    for (int j = 0; j < count; ++j) to[i * width + j] = from[j * p + i];
+    for (int j = count; j < width; ++j) to[i * width + j] = 0.0;
+  }
+}
+
+// Calls visit(first row, rows, place of the block in `exact`) for all blocks.
+template <class Visit>
+void for_all_blocks(std::int64_t n, int p, Visit visit) {
+  for (std::int64_t first = 0; first < n; first += kBlock) {
+    visit(first, static_cast<int>(std::min<std::int64_t>(kBlock, n - first)), first * p);
+  }
+}
+
+Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& points, const at::Tensor& x,
+               at::ScalarType dtype, bool keep) {
+  const std::int64_t members = raw.size(0), n = x.size(0), size = layout.points * ((n + 3) / 4 * 4);
+  const int p = layout.points, block_width = whole_lanes(static_cast<int>(std::min<std::int64_t>(n, kBlock)));
+  Result result;
+  result.z = at::empty({members, n, p}, dtype);
+  result.steps.assign(members, 0);
+  if (keep) {
+    result.exact = at::empty({members, size}, at::kDouble);
+    result.factor = at::empty({members, p, p}, at::kDouble);
+  }
+  at::parallel_for(0, members, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> inputs, block(keep ? 0 : p * block_width);
+    for (std::int64_t e = begin; e < end; ++e) {
+      Member member(layout, raw, points, e);
+      result.steps[e] = member.nystrom.factorise();
+      if (result.steps[e] < 0) continue;
+      if (keep) std::copy_n(member.nystrom.factor().data(), p * p, result.factor.data_ptr<double>() + e * p * p);
+      for_all_blocks(n, p, [&](std::int64_t first, int count, std::int64_t place) {
+        const FusedRows rows = embed_block(layout, x, first, count, inputs);
+        double* exact = keep ? result.exact.data_ptr<double>() + e * size + place : block.data();
+        member.nystrom.features(rows, exact);
+        const std::int64_t to = (e * n + first) * p;
+        if (dtype == at::kFloat) {
+          transpose_out(exact, rows.width, count, p, result.z.data_ptr<float>() + to);
+        } else {
+          transpose_out(exact, rows.width, count, p, result.z.data_ptr<double>() + to);
+        }
+      });
+    }
+  });
+  return result;
+}
+
+// The fast path as one node of the graph.
+struct FusedNode : torch::autograd::Function<FusedNode> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& raw, const at::Tensor& points,
+                            const at::Tensor& x, const std::shared_ptr<const Layout>& layout, at::ScalarType dtype,
+                            std::vector<int>* steps) {
+    Result result = compute(*layout, raw, points, x, dtype, true);
+    *steps = result.steps;
+    context->save_for_backward({raw, points, x, result.exact, result.factor});
+    context->saved_data["layout"] = at::IValue::make_capsule(c10::make_intrusive<Holder>(layout, result.steps));
+    return result.z;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &raw = saved[0], &points = saved[1], &x = saved[2], &exact = saved[3], &factor = saved[4];
+    const auto capsule = context->saved_data["layout"].toCapsule();
+    const auto* holder = static_cast<const Holder*>(capsule.get());
+    const Layout& layout = *holder->layout;
+    const at::Tensor d_out = gradients[0].contiguous();
+    const std::int64_t members = raw.size(0), n = x.size(0), count = raw.size(1), width = points.size(-1);
+    const int p = layout.points;
+    at::Tensor d_raw = at::zeros_like(raw);
+    at::Tensor d_points = layout.train_points ? at::zeros_like(points) : at::Tensor();
+    at::parallel_for(0, members, 1, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<double> inputs, block(p * whole_lanes(static_cast<int>(std::min<std::int64_t>(n, kBlock)))), d_theta,
+          d_embedded(p * layout.inputs);
+      for (std::int64_t e = begin; e < end; ++e) {
+        Member member(layout, raw, points, e);
+        member.nystrom.adopt(factor.data_ptr<double>() + e * p * p, holder->steps[e]);
+        d_theta.assign(count, 0.0);
+        std::fill(d_embedded.begin(), d_embedded.end(), 0.0);
+        double* d_z = layout.train_points ? d_embedded.data() : nullptr;
+        for_all_blocks(n, p, [&](std::int64_t first, int rows_count, std::int64_t place) {
+          const FusedRows rows = embed_block(layout, x, first, rows_count, inputs);
+          const std::int64_t from = (e * n + first) * p;
+          if (d_out.scalar_type() == at::kFloat) {
+            transpose_in(d_out.data_ptr<float>() + from, rows.width, rows_count, p, block.data());
+          } else {
+            transpose_in(d_out.data_ptr<double>() + from, rows.width, rows_count, p, block.data());
+          }
+          const double* z = exact.data_ptr<double>() + e * exact.size(1) + place;
+          member.nystrom.backward(rows, z, block.data(), d_theta.data(), d_z);
+        });
+        member.nystrom.backward_factor(d_theta.data(), d_z);
+        for (std::int64_t i = 0; layout.train_points && i < p; ++i) {
+          embed_backward(layout, member.z.data() + i * width, d_embedded.data() + i * layout.inputs,
+                         d_points.data_ptr<double>() + (e * p + i) * width);
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+          const Parameter& parameter = *layout.columns[i];
+          if (parameter.fixed) continue;
+          d_raw.data_ptr<double>()[e * count + i] =
+              d_theta[i] * constrain_slope(parameter.constraint, raw.data_ptr<double>()[e * count + i]);
+        }
+      }
+    });
+    return {d_raw, d_points, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  struct Holder : torch::CustomClassHolder {
+    Holder(std::shared_ptr<const Layout> l, std::vector<int> s) : layout(std::move(l)), steps(std::move(s)) {}
+    std::shared_ptr<const Layout> layout;
+    std::vector<int> steps;
+  };
+};
+
+}  // namespace
+
+NystromMap::NystromMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+    : kernel_(product),
+      options_(options),
+      points_(place_points(product, x, options.features, options.placement, options.seed)) {
+  fused_ = std::make_shared<const Fused>(layout_of(kernel_, points_, options.train_points));
+  if (options.train_points) {
+    points_.z = points_.z.unsqueeze(0).expand({product.members(), -1, -1}).contiguous().requires_grad_(true);
+  }
+}
+
+std::vector<at::Tensor> NystromMap::own_parameters() const {
+  return options_.train_points ? std::vector{points_.z} : std::vector<at::Tensor>{};
+}
+
+at::Tensor NystromMap::points() const {
+  if (points_.placement != Placement::one_period || options_.train_points) return points_.z;
+  const Factor& f = kernel_.terms()[0][0];
+  const at::Tensor period = kernel_.parameters().natural().narrow(1, f.first_parameter + 1, 1);  // (E, 1)
+  const at::Tensor column = points_.origin + period * points_.turns;                             // (E, p)
+  at::Tensor rest = points_.z.unsqueeze(0).expand({kernel_.members(), -1, -1});
+  const std::int64_t at = f.columns[0], after = rest.size(2) - at - 1;
+  return at::cat({rest.narrow(2, 0, at), column.unsqueeze(-1), rest.narrow(2, at + 1, after)}, 2);
+}
+
+MapReport NystromMap::report() const {
+  return {"nystrom (" + placement_name(points_.placement) + ", " + std::to_string(features()) + " points" +
+              (options_.train_points ? ", trained)" : ")"),
+          jitter_steps_, jitter_of_step(jitter_steps_)};
+}
+
+at::Tensor NystromMap::operator()(const at::Tensor& x) const {
+  const at::Tensor rows = checked_rows(x, kernel_);
+  if (options_.path == Path::reference || x.requires_grad()) return checked_features(reference(rows), rows, kernel_);
+  const at::Tensor& raw = kernel_.parameters().raw();
+  const bool needs_gradient = at::GradMode::is_enabled() && (raw.requires_grad() || points_.z.requires_grad());
+  std::vector<int> steps;
+  at::Tensor z;
+  if (needs_gradient) {
+    z = FusedNode::apply(raw, points_.z, rows, fused_, options_.dtype, &steps);
+  } else {
+    Result result = compute(*fused_, raw.detach(), points_.z.detach(), rows, options_.dtype, false);
+    steps = result.steps;
+    z = result.z;
+  }
+  jitter_steps_ = *std::max_element(steps.begin(), steps.end());
+  if (*std::min_element(steps.begin(), steps.end()) < 0) throw_not_positive_definite(kernel_);
+  return checked_features(z, rows, kernel_);
+}
+
+at::Tensor NystromMap::reference(const at::Tensor& x) const {
+  const at::Tensor z = points();
+  const at::Tensor covariance = kernel_.matrix(z, z);                                          // (E, p, p)
+  const at::Tensor scale = covariance.diagonal(0, 1, 2).mean(1).clamp_min(kSmallestDiagonal);  // (E)
+  if (!at::isfinite(covariance).all().item<bool>()) throw_not_positive_definite(kernel_);
+  std::vector<double> jitter(kernel_.members(), jitter_of_step(0));
+  jitter_steps_ = 0;
+  for (int step = 0; step < kJitterSteps; ++step) {
+    const at::Tensor added = at::tensor(jitter, at::kDouble) * scale;
+    const auto [factor, info] =
+        at::linalg_cholesky_ex(covariance + at::diag_embed(added.unsqueeze(1).expand({-1, features()})));
+    const at::Tensor failed = info != 0;
+    if (!failed.any().item<bool>()) {
+      const at::Tensor solved = at::linalg_solve_triangular(factor, kernel_.matrix(z, x), /*upper=*/false);
+      return solved.transpose(1, 2).to(options_.dtype);  // (E, n, p)
+    }
+    jitter_steps_ = step + 1;
+    for (std::int64_t e = 0; e < kernel_.members(); ++e) {
+      if (failed[e].item<bool>()) jitter[e] = jitter_of_step(step + 1);
+    }
+  }
+  throw_not_positive_definite(kernel_);
+}
+
+}  // namespace ick

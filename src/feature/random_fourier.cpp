@@ -1,0 +1,209 @@
+#include "feature/random_fourier.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "feature/support.h"
+#include "ick/base/error.h"
+#include "kernel/special.h"
+
+namespace ick {
+
+namespace {
+
+constexpr int kMostCombinations = 4096;
+
+// m numbers in (0, 1): one in each of m equal shares, in random order, or drawn independently.
+at::Tensor uniforms(std::int64_t m, Draws draws, Random& random) {
+  at::Tensor u = at::empty({m}, at::kDouble);
+  double* number = u.data_ptr<double>();
+  for (std::int64_t i = 0; i < m; ++i) {
+    number[i] = draws == Draws::independent ? random.uniform()
+                                            : (static_cast<double>(i) + random.uniform()) / static_cast<double>(m);
+  }
+  if (draws == Draws::orthogonal) {
+    for (std::int64_t i = m - 1; i > 0; --i) std::swap(number[i], number[random.below(i + 1)]);
+  }
+  return u;
+}
+
+at::Tensor factor_parameters(const at::Tensor& parameters, const Factor& f) {
+  return parameters.narrow(1, f.first_parameter, f.parameter_count);
+}
+
+}  // namespace
+
+at::Tensor standard_normals(std::int64_t m, std::int64_t inputs, Draws draws, Random& random) {
+  const auto normals = [&](std::int64_t rows) {
+    at::Tensor block = at::empty({rows, inputs}, at::kDouble);
+    for (std::int64_t i = 0; i < block.numel(); ++i) block.data_ptr<double>()[i] = random.normal();
+    return block;
+  };
+  if (draws == Draws::independent || inputs == 0 || m == 0) return normals(m);
+  std::vector<at::Tensor> blocks;
+  for (std::int64_t first = 0; first < m; first += inputs) {
+    const auto [q, r] = at::linalg_qr(normals(inputs));
+    blocks.push_back((q * r.diagonal().sign()).t());  // the sign makes the directions uniform
+  }
+  const at::Tensor length = uniforms(m, draws, random);  // of a chi variable with D degrees
+  for (std::int64_t i = 0; i < m; ++i) {
+    double& u = length.data_ptr<double>()[i];
+    const auto degrees = static_cast<double>(inputs);
+    u = std::sqrt(degrees * unit_gamma_quantile(u, 0.5 * degrees));
+  }
+  return at::cat(blocks).narrow(0, 0, m) * length.unsqueeze(1);
+}
+
+RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+    : kernel_(product), options_(options) {
+  const std::int64_t pairs = options.features / 2;
+  if (pairs < 1) throw UsageError("Fourier features come in pairs of cosine and sine; ask for at least 2");
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  for (const Factor& f : factors) {
+    centres_.push_back(x.size(0) > 0 ? Kernel::embed(f, x).mean(0) : at::zeros({f.structure.inputs}, at::kDouble));
+  }
+  const auto series = std::count_if(factors.begin(), factors.end(),
+                                    [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
+  const double room = std::pow(kMostCombinations, 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, series)));
+  const int harmonics = static_cast<int>(std::min(static_cast<double>(pairs), room));
+  for (const Factor& f : factors) parts_.push_back(component_count(f, harmonics));
+  components_ = combinations(kernel_.parameters().natural().detach(), harmonics);
+  share_out(components_, pairs);
+  for (std::size_t c = 0; c < components_.size(); ++c) {
+    draw(components_[c], seed_for(options.seed, "frequencies " + std::to_string(c)));
+    frequencies_ += components_[c].count;
+  }
+}
+
+// All ways to take one component from each factor. cos a cos b = (cos(a + b) + cos(a - b)) / 2: every factor after the
+// first whose law is not symmetric appears with both signs.
+std::vector<RandomFourierMap::Component> RandomFourierMap::combinations(const at::Tensor& parameters,
+                                                                        int harmonics) const {
+  std::vector<Component> all = {Component{{}, {}, 1.0, 1.0, 1, {}}};
+  bool one_sided_before = false;
+  for (const Factor& f : kernel_.terms()[0]) {
+    const int parts = component_count(f, harmonics);
+    const at::Tensor weights = component_weights(f, factor_parameters(parameters, f), parts);
+    const bool one_sided = is_one_sided(f.row->spectrum);
+    std::vector<Component> next;
+    for (const Component& before : all) {
+      for (int c = 0; c < parts; ++c) {
+        const bool at_zero = f.row->spectrum == Spectrum::series && c == 0;
+        const bool both = one_sided && one_sided_before && !at_zero;
+        for (const double sign : {1.0, -1.0}) {
+          if (sign < 0.0 && !both) continue;
+          Component component = before;
+          component.part.push_back(c);
+          component.sign.push_back(sign);
+          component.share *= both ? 0.5 : 1.0;
+          component.weight *= weights[0][c].item<double>() * (both ? 0.5 : 1.0);
+          next.push_back(std::move(component));
+        }
+      }
+      if (std::ssize(next) > 4 * kMostCombinations) {
+        throw UsageError("the product has too many spectral components for Fourier features; use Nystrom");
+      }
+    }
+    one_sided_before = one_sided_before || one_sided;
+    all = std::move(next);
+  }
+  return all;
+}
+
+// Known frequencies: the heaviest components, one pair each. Drawn ones: pairs in proportion to the weights at the
+// start, at least one for every component kept; harmonics too light for half a pair are left out.
+void RandomFourierMap::share_out(std::vector<Component>& components, std::int64_t pairs) const {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  const bool random =
+      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
+  const bool series =
+      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
+  std::stable_sort(components.begin(), components.end(),
+                   [](const Component& a, const Component& b) { return a.weight > b.weight; });
+  if (!random) {
+    if (std::ssize(components) > pairs) components.resize(pairs);
+    return;
+  }
+  double total = 0.0;
+  for (const Component& each : components) total += each.weight;
+  if (series) {
+    std::erase_if(components, [&](const Component& each) {
+      return each.weight * static_cast<double>(pairs) < 0.5 * total && &each != &components.front();
+    });
+  }
+  if (std::ssize(components) > pairs) {
+    throw UsageError("the product has " + std::to_string(components.size()) +
+                     " spectral components; ask for at least twice as many Fourier features");
+  }
+  double kept = 0.0;
+  for (const Component& each : components) kept += each.weight;
+  std::int64_t left = pairs - std::ssize(components);
+  for (Component& each : components) {
+    each.count = 1 + static_cast<std::int64_t>(
+                         std::floor(static_cast<double>(pairs - std::ssize(components)) * each.weight / kept));
+    left -= each.count - 1;
+  }
+  for (std::size_t c = 0; left > 0; c = (c + 1) % components.size(), --left) ++components[c].count;
+}
+
+void RandomFourierMap::draw(Component& component, std::uint64_t seed) const {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  Random random(seed);
+  std::int64_t inputs = 0;
+  for (const Factor& f : factors) inputs += is_random(f.row->spectrum) ? f.structure.inputs : 0;
+  const at::Tensor joint = standard_normals(component.count, inputs, options_.draws, random);  // on the joined inputs
+  std::int64_t first = 0;
+  for (const Factor& f : factors) {
+    SpectralDraws draws;
+    const bool drawn = is_random(f.row->spectrum);
+    draws.normal = drawn ? joint.narrow(1, first, f.structure.inputs)
+                         : at::zeros({component.count, f.structure.inputs}, at::kDouble);
+    if (f.row->spectrum == Spectrum::student || f.row->spectrum == Spectrum::gamma_mixture) {
+      draws.uniform = uniforms(component.count, options_.draws, random);
+    }
+    first += drawn ? f.structure.inputs : 0;
+    component.draws.push_back(std::move(draws));
+  }
+}
+
+at::Tensor RandomFourierMap::operator()(const at::Tensor& x) const {
+  const at::Tensor rows = checked_rows(x, kernel_);
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  const at::Tensor parameters = kernel_.parameters().natural();
+  std::vector<at::Tensor> inputs, weights;
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    inputs.push_back(Kernel::embed(factors[f], rows) - centres_[f]);
+    weights.push_back(component_weights(factors[f], factor_parameters(parameters, factors[f]), parts_[f]));
+  }
+  std::vector<at::Tensor> frequencies, amplitudes;
+  for (const Component& component : components_) {
+    at::Tensor weight = at::full({1}, component.share / static_cast<double>(component.count), at::kDouble);
+    std::vector<at::Tensor> joined;
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+      weight = weight * weights[f].select(1, component.part[f]);
+      joined.push_back(component.sign[f] * component_frequencies(factors[f], factor_parameters(parameters, factors[f]),
+                                                                 component.part[f], component.draws[f]));
+    }
+    frequencies.push_back(at::cat(joined, 2));                                                      // (E, m_c, D)
+    amplitudes.push_back(weight.sqrt().unsqueeze(1).expand({kernel_.members(), component.count}));  // (E, m_c)
+  }
+  const at::Tensor phase = at::cat(inputs, 1).matmul(at::cat(frequencies, 1).transpose(1, 2));  // (E, n, m)
+  const at::Tensor amplitude = at::cat(amplitudes, 1).unsqueeze(1);
+  const at::Tensor z = at::cat({amplitude * phase.cos(), amplitude * phase.sin()}, 2).to(options_.dtype);
+  return checked_features(z, rows, kernel_);
+}
+
+MapReport RandomFourierMap::report() const {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  const bool random =
+      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
+  MapReport report;
+  report.name = random ? "random Fourier (" : "Fourier series (";
+  report.name += std::to_string(frequencies_) + " frequencies)";
+  return report;
+}
+
+}  // namespace ick

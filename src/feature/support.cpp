@@ -1,0 +1,77 @@
+#include "feature/support.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "ick/base/error.h"
+
+namespace ick {
+
+namespace {
+
+// A number is finite unless its exponent is all ones; the largest exponent is found without a branch.
+template <class Bits, class Number>
+bool all_finite(const Number* values, std::int64_t count) {
+  const Bits mask = std::bit_cast<Bits>(std::numeric_limits<Number>::infinity());
+  Bits largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<Bits>(values[i]) & mask);
+  return largest != mask;
+}
+
+void check_levels(const at::Tensor& x, const Kernel& kernel) {
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      if (f.row->inputs != Inputs::level) continue;
+      for (std::int64_t j = 0; j < x.size(0); ++j) {
+        const double code = x.data_ptr<double>()[j * x.size(1) + f.columns[0]];
+        if (code >= 0.0 && code < f.structure.levels && code == std::floor(code)) continue;
+        throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(f.columns[0] + 1) +
+                        ": a level code outside 0 to " + std::to_string(f.structure.levels - 1) +
+                        "; the map knows only the levels it was made with");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
+  if (x.dim() != 2 || x.size(1) != kernel.inputs()) {
+    throw UsageError("a feature map takes rows of " + std::to_string(kernel.inputs()) + " columns");
+  }
+  const at::Tensor rows = x.to(at::kDouble).contiguous();
+  check_levels(rows, kernel);
+  return rows;
+}
+
+at::Tensor checked_features(const at::Tensor& z, const at::Tensor& x, const Kernel& kernel) {
+  const at::Tensor values = z.detach().contiguous();
+  const bool finite = values.scalar_type() == at::kFloat
+                          ? all_finite<std::uint32_t>(values.data_ptr<float>(), values.numel())
+                          : all_finite<std::uint64_t>(values.data_ptr<double>(), values.numel());
+  if (finite) return z;
+  for (std::int64_t j = 0; j < x.size(0); ++j) {
+    for (std::int64_t d = 0; d < x.size(1); ++d) {
+      if (std::isfinite(x.data_ptr<double>()[j * x.size(1) + d])) continue;
+      throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(d + 1) +
+                      " is not finite; fill or drop missing values before a kernel reads them");
+    }
+  }
+  kernel.parameters().check();
+  throw NumericError(
+      "features are too large for their number type; rescale the inputs or bound the kernel's parameters");
+}
+
+void throw_not_positive_definite(const Kernel& kernel) {
+  kernel.parameters().check();
+  throw NumericError(
+      "the covariance of the inducing points of " + kernel.parameters().parameters().front().path +
+      " has no Cholesky factor, even with 1% of its diagonal added; bound its parameters or rescale its inputs");
+}
+
+}  // namespace ick

@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "ick/base/error.h"
+#include "ick/formula/expression.h"
+#include "word.h"
+
+// sum      := product ('+' product)*
+// product  := primary ('*' primary)*
+// primary  := '(' sum ')' | call
+// call     := word '(' [item (',' item)*] ')'
+// item     := word | quoted | flag | word '=' value
+// value    := values | 'fixed' '(' values ')' | 'bounded' '(' values ',' quantity ',' quantity ')' | word
+// values   := quantity | '[' quantity (',' quantity)* ']'
+// quantity := ['+' | '-'] number [unit]
+
+namespace ick {
+namespace {
+
+using detail::continues_word;
+using detail::is_digit;
+using detail::is_letter;
+using detail::starts_word;
+
+constexpr int kMaximumDepth = 200;  // of parentheses, so that no formula can exhaust the stack
+
+[[noreturn]] void fail(std::size_t position, const std::string& message) {
+  throw UsageError("formula column " + std::to_string(position) + ": " + message);
+}
+
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+struct Token {
+  enum class Kind { end, word, quoted, quantity, symbol };
+  Kind kind = Kind::end;
+  std::string text;          // as written, but of a quoted name only what the quotes hold
+  Quantity quantity;         // kind == quantity, without its sign
+  std::size_t position = 1;  // column of its first character
+};
+
+[[noreturn]] void fail(const Token& token, std::string_view expected) {
+  std::string found = in_quotes(token.text);
+  if (token.kind == Token::Kind::end) found = "the end of the formula";
+  if (token.kind == Token::Kind::quoted) found = "the quoted name " + found;
+  if (token.kind == Token::Kind::symbol && (token.text[0] < ' ' || token.text[0] == '\x7f')) {
+    found = "the control character " + std::to_string(token.text[0]);
+  }
+  fail(token.position, "found " + found + " where " + std::string(expected) + " was expected");
+}
+
+class Tokenizer {
+ public:
+  explicit Tokenizer(std::string_view text) : rest_(text) {}
+
+  Token next() {
+    take(leading([](char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }));
+    Token token;
+    token.position = position_;
+    if (rest_.empty()) return token;
+    const char first = rest_.front();
+    if (starts_word(first)) {
+      token.kind = Token::Kind::word;
+      token.text = take(leading(continues_word));
+    } else if (first == '"' || first == '`') {
+      token.kind = Token::Kind::quoted;
+      token.text = quoted_name(first);
+    } else if (is_digit(first) || (first == '.' && rest_.size() > 1 && is_digit(rest_[1]))) {
+      token.kind = Token::Kind::quantity;
+      const std::string_view start = rest_;
+      token.quantity = quantity();
+      token.text = start.substr(0, start.size() - rest_.size());
+    } else {
+      token.kind = Token::Kind::symbol;
+      token.text = take(1);
+    }
+    return token;
+  }
+
+ private:
+  template <typename Predicate>
+  std::size_t leading(Predicate belongs) const {
+    return static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), belongs) - rest_.begin());
+  }
+
+  // Columns count characters: the continuation bytes 10xxxxxx of UTF-8 add nothing.
+  std::string_view take(std::size_t bytes) {
+    const std::string_view taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    position_ += static_cast<std::size_t>(
+        std::count_if(taken.begin(), taken.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
+    return taken;
+  }
+
+  // A doubled quote within stands for one.
+  std::string quoted_name(char quote) {
+    const std::size_t start = position_;
+    take(1);
+    std::string name;
+    for (;;) {
+      name += take(leading([&](char byte) { return byte != quote; }));
+      if (rest_.empty()) fail(start, std::string("found a quoted name without the closing ") + quote + " expected");
+      take(1);
+      if (rest_.empty() || rest_.front() != quote) return name;
+      name += take(1);
+    }
+  }
+
+  // from_chars takes an e for an exponent only when digits follow, so 1e3d is 1000 d, and 1e and 1eV are 1 with a unit.
+  Quantity quantity() {
+    Quantity quantity;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), quantity.number);
+    const std::size_t start = position_;
+    const std::string_view number = take(static_cast<std::size_t>(end - rest_.data()));
+    if (error == std::errc::result_out_of_range) {
+      fail(start, "found " + in_quotes(number) + " where a number within the range of a double was expected");
+    }
+    const std::size_t unit_start = position_;
+    const std::string_view unit = take(leading(continues_word));
+    if (!std::all_of(unit.begin(), unit.end(), is_letter)) {
+      fail(unit_start, "found " + in_quotes(unit) + " where a unit of letters only was expected");
+    }
+    quantity.unit = unit;
+    return quantity;
+  }
+
+  std::string_view rest_;
+  std::size_t position_ = 1;
+};
+
+bool is_not_finite(std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte; });
+  return word == "nan" || word == "inf" || word == "infinity";
+}
+
+// One token of lookahead, read only when the one before it has been accepted: the leftmost mistake is the one reported.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : tokenizer_(text), token_(tokenizer_.next()) {}
+
+  Expression formula() {
+    Expression expression = sum();
+    if (token_.kind != Token::Kind::end) fail(token_, "\"+\", \"*\" or the end of the formula");
+    return expression;
+  }
+
+ private:
+  Token advance() { return std::exchange(token_, tokenizer_.next()); }
+
+  bool at(char symbol) const { return token_.kind == Token::Kind::symbol && token_.text[0] == symbol; }
+
+  bool accept(char symbol) {
+    if (!at(symbol)) return false;
+    advance();
+    return true;
+  }
+
+  void expect(char symbol, std::string_view expected) {
+    if (!accept(symbol)) fail(token_, expected);
+  }
+
+  Expression sum() { return chain('+', Expression::Kind::sum, &Parser::product); }
+
+  Expression product() { return chain('*', Expression::Kind::product, &Parser::primary); }
+
+  Expression chain(char symbol, Expression::Kind kind, Expression (Parser::*operand)()) {
+    Expression first = (this->*operand)();
+    if (!at(symbol)) return first;
+    Expression result;
+    result.kind = kind;
+    result.operands.push_back(std::move(first));
+    while (accept(symbol)) result.operands.push_back((this->*operand)());
+    return result;
+  }
+
+  Expression primary() {
+    if (!at('(')) {
+      Expression expression;
+      expression.call = call();
+      return expression;
+    }
+    if (++depth_ > kMaximumDepth) {
+      fail(token_.position, "found parentheses within parentheses more than " + std::to_string(kMaximumDepth) +
+                                " deep; write the formula with fewer");
+    }
+    advance();
+    Expression expression = sum();
+    expect(')', "\"+\", \"*\" or \")\"");
+    --depth_;
+    return expression;
+  }
+
+  Call call() {
+    if (token_.kind != Token::Kind::word) fail(token_, "a kernel such as rbf(x)");
+    Call call;
+    call.position = token_.position;
+    call.name = advance().text;
+    expect('(', "\"(\" after " + in_quotes(call.name));
+    if (accept(')')) return call;
+    do read_item(call);
+    while (accept(','));
+    expect(')', "\",\" or \")\"");
+    return call;
+  }
+
+  void read_item(Call& call) {
+    const bool is_quoted = token_.kind == Token::Kind::quoted;
+    if (!is_quoted && token_.kind != Token::Kind::word) fail(token_, "a column or an argument");
+    Token item = advance();
+    const bool has_value = !is_quoted && at('=');
+    if (!has_value && (is_quoted || !detail::is_flag(item.text))) {
+      call.columns.push_back(std::move(item.text));
+      return;
+    }
+    if (call.find(item.text)) {
+      fail(item.position, "found a second " + in_quotes(item.text) + " where each argument was expected once");
+    }
+    Argument argument;
+    argument.name = std::move(item.text);
+    argument.kind = Argument::Kind::flag;
+    argument.position = item.position;
+    if (accept('=')) read_value(argument);
+    call.arguments.push_back(std::move(argument));
+  }
+
+  void read_value(Argument& argument) {
+    if (token_.kind == Token::Kind::quantity || at('[') || at('-') || at('+')) {
+      argument.kind = Argument::Kind::start;
+      argument.values = values();
+      return;
+    }
+    if (token_.kind != Token::Kind::word) {
+      fail(token_, "a value such as 0.5, 1y, [1, 2], fixed(1y) or bounded(2, 0.5, 8)");
+    }
+    if (is_not_finite(token_.text)) fail(token_, "a finite number");
+    const Token word = advance();
+    if (word.text == "fixed") {
+      argument.kind = Argument::Kind::fixed;
+      expect('(', "\"(\" after \"fixed\"");
+      argument.values = values();
+      expect(')', "\")\"");
+    } else if (word.text == "bounded") {
+      argument.kind = Argument::Kind::bounded;
+      expect('(', "\"(\" after \"bounded\"");
+      argument.values = values();
+      expect(',', "\",\" and the lower bound");
+      argument.low = quantity();
+      expect(',', "\",\" and the upper bound");
+      argument.high = quantity();
+      expect(')', "\")\"");
+    } else {
+      if (at('(')) fail(word, "fixed(...) or bounded(...)");
+      argument.kind = Argument::Kind::word;
+      argument.word = word.text;
+    }
+  }
+
+  std::vector<Quantity> values() {
+    if (!accept('[')) return {quantity()};
+    std::vector<Quantity> list;
+    do list.push_back(quantity());
+    while (accept(','));
+    expect(']', "\",\" or \"]\"");
+    return list;
+  }
+
+  Quantity quantity() {
+    const bool negative = at('-');
+    if (negative || at('+')) advance();
+    if (token_.kind != Token::Kind::quantity) fail(token_, "a number");
+    Quantity quantity = advance().quantity;
+    if (negative) quantity.number = -quantity.number;
+    return quantity;
+  }
+
+  Tokenizer tokenizer_;
+  Token token_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+Expression parse_expression(std::string_view text) { return Parser(text).formula(); }
+
+}  // namespace ick

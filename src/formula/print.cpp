@@ -1,0 +1,76 @@
+#include "ick/base/text.h"
+#include "ick/formula/expression.h"
+#include "word.h"
+
+namespace ick {
+namespace {
+
+template <typename Items, typename Text>
+std::string join(const Items& items, std::string_view separator, const Text& text) {
+  std::string joined;
+  for (const auto& item : items) {
+    if (&item != &items.front()) joined += separator;
+    joined += text(item);
+  }
+  return joined;
+}
+
+std::string column_text(const std::string& column) {
+  if (detail::is_plain_word(column) && !detail::is_flag(column)) return column;
+  std::string quoted = "\"";
+  for (const char byte : column) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
+  return quoted + "\"";
+}
+
+std::string quantity_text(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
+
+std::string values_text(const std::vector<Quantity>& values) {
+  const std::string list = join(values, ", ", quantity_text);
+  return values.size() == 1 ? list : "[" + list + "]";
+}
+
+std::string argument_text(const Argument& argument) {
+  const std::string assigned = argument.name + "=";
+  switch (argument.kind) {
+    case Argument::Kind::start:
+      return assigned + values_text(argument.values);
+    case Argument::Kind::fixed:
+      return assigned + "fixed(" + values_text(argument.values) + ")";
+    case Argument::Kind::bounded:
+      return assigned + "bounded(" + values_text(argument.values) + ", " + quantity_text(argument.low.value()) + ", " +
+             quantity_text(argument.high.value()) + ")";
+    case Argument::Kind::word:
+      return assigned + argument.word;
+    case Argument::Kind::flag:
+      break;
+  }
+  return argument.name;
+}
+
+}  // namespace
+
+std::string print(const Call& call) {
+  const std::string columns = join(call.columns, ", ", column_text);
+  const std::string arguments = join(call.arguments, ", ", argument_text);
+  const std::string_view separator = columns.empty() || arguments.empty() ? "" : ", ";
+  return call.name + "(" + columns + std::string(separator) + arguments + ")";
+}
+
+std::string print(const Expression& expression) {
+  if (expression.kind == Expression::Kind::call) return print(expression.call);
+  const bool is_sum = expression.kind == Expression::Kind::sum;
+  return join(expression.operands, is_sum ? " + " : " * ", [&](const Expression& operand) {
+    // A sum within a sum, or a product within a product, keeps its parentheses: the tree read back has to be equal.
+    const bool binds_tighter =
+        operand.kind == Expression::Kind::call || (is_sum && operand.kind == Expression::Kind::product);
+    return binds_tighter ? print(operand) : "(" + print(operand) + ")";
+  });
+}
+
+std::string print(const SumOfProducts& sum) {
+  return join(sum, " + ", [](const Product& product) {
+    return join(product, " * ", [](const Call& call) { return print(call); });
+  });
+}
+
+}  // namespace ick

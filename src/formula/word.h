@@ -1,0 +1,27 @@
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace ick::detail {
+
+// Every byte of a character beyond ASCII counts as a letter, so names in any script are plain words.
+inline bool is_letter(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || static_cast<unsigned char>(byte) >= 0x80;
+}
+
+inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
+
+inline bool starts_word(char byte) { return is_letter(byte) || byte == '_'; }
+
+inline bool continues_word(char byte) { return starts_word(byte) || is_digit(byte) || byte == '.'; }
+
+// A word that needs no quotes in a formula.
+inline bool is_plain_word(std::string_view text) {
+  return !text.empty() && starts_word(text.front()) && std::all_of(text.begin(), text.end(), continues_word);
+}
+
+// A bare word that is an argument by itself and no column.
+inline bool is_flag(std::string_view word) { return word == "sphere"; }
+
+}  // namespace ick::detail

@@ -1,0 +1,324 @@
+#include "kernel/fused.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "kernel/dual.h"
+#include "kernel/list.h"
+
+namespace ick {
+
+namespace {
+
+constexpr int kMostDerivatives = 4;  // carried at once; more take further passes
+
+// Offset of each parameter of kernel K.
+template <class K>
+std::array<int, kMostParameters> first_places(const Structure& s) {
+  std::array<int, kMostParameters> first{};
+  int next = 0;
+  for (std::size_t k = 0; k < K::parameters.size(); ++k) {
+    first[k] = next;
+    next += size_of(K::parameters[k].shape, s);
+  }
+  return first;
+}
+
+template <class K>
+int parameter_count(const Structure& s) {
+  int count = 0;
+  for (const ParameterDeclaration& each : K::parameters) count += size_of(each.shape, s);
+  return count;
+}
+
+// A parameter and its reciprocal, which formulas divide by once per pair of rows.
+template <class Number>
+struct Known : Number {
+  Number reciprocal;
+  Known(double value) : Known(Number(Lanes(value))) {}
+  Known(const Number& number) : Number(number), reciprocal(inverse(number)) {}
+};
+
+template <class Number>
+ICK_INLINE Number inverse(const Known<Number>& parameter) {
+  return parameter.reciprocal;
+}
+
+ICK_INLINE Lanes value_of(const Lanes& number) { return number; }
+template <int n>
+ICK_INLINE Lanes value_of(const Dual<n>& number) {
+  return number.v;
+}
+
+Lanes derivative(const Lanes&, int) { return 0.0; }  // a value that does not depend on what varies
+template <int n>
+Lanes derivative(const Dual<n>& number, int i) {
+  return number.d[i];
+}
+
+// f(u) from its value and its slope, which a plain number does not need.
+ICK_INLINE Lanes with_slope(const Lanes&, Lanes value, Lanes) { return value; }
+template <int n>
+ICK_INLINE Dual<n> with_slope(const Dual<n>& u, Lanes value, Lanes slope) {
+  return u.chain(value, slope);
+}
+
+// One factor's share of the job.
+struct Work {
+  const Structure& structure;
+  const double* theta;  // of this factor
+  const FusedPoints& points;
+  int first_input;
+  const double* x;  // (inputs of this factor, width)
+  int width;
+  int follows;  // parameter of this factor that the points move with, or below 0
+
+  double z(int i, int d) const { return points.z[i * points.inputs + first_input + d]; }
+};
+
+// A formula's view of one point against four rows.
+//   Input:     Lanes, or Dual when the point varies
+//   Parameter: Lanes, or Dual when the parameters vary
+template <class K, class Input, class Parameter>
+class View {
+ public:
+  View(const Work& work, const std::vector<Known<Parameter>>& parameters)
+      : work_(work), first_(first_places<K>(work.structure)), parameters_(parameters.data()) {
+    if constexpr (requires { K::waves; }) start_waves();
+  }
+
+  void move_to_point(const Input* point) {
+    point_ = point;
+    if constexpr (requires { K::waves; }) {
+      for (int d = 0; d < work_.structure.inputs; ++d) point_waves_[d] = wave(d, value_of(point[d]));
+    }
+  }
+  void move_to_rows(int j) { j_ = j; }
+
+  const Structure& structure() const { return work_.structure; }
+  const Input& x(int d) const { return point_[d]; }
+  Lanes y(int d) const { return Lanes::load(work_.x + d * work_.width + j_); }
+  const Known<Parameter>& p(int k, int i = 0, int j = 0) const {
+    return parameters_[first_[k] + place_of(K::parameters[k].shape, work_.structure, i, j)];
+  }
+  Parameter lookup(int k, const Lanes& level, int j) const {
+    Parameter result = p(k, static_cast<int>(level.v[0]), j);
+    for (int lane = 1; lane < Lanes::kWidth; ++lane) copy_lane(p(k, static_cast<int>(level.v[lane]), j), lane, result);
+    return result;
+  }
+  // sin(a - b) = sin a cos b - cos a sin b
+  auto sin_between(int d) const {
+    const Wave &a = point_waves_[d], &b = row_waves_[(d * work_.width + j_) / kLaneWidth];
+    const Lanes sine = a.sin * b.cos - a.cos * b.sin, cosine = a.cos * b.cos + a.sin * b.sin;
+    return with_slope(frequency_[d] * (x(d) - y(d)), sine, 6.2831853071795864769 * cosine);
+  }
+
+ private:
+  struct Wave {
+    Lanes sin, cos;
+  };
+
+  // Phases count from the first point: what is taken off is exact and the numbers stay small.
+  Wave wave(int d, Lanes input) const {
+    const Lanes turn = part_turn(value_of(frequency_[d]) * (input - Lanes(work_.z(0, d))));
+    return {sin_of_part(turn), sin_of_part(turn + 0.25)};
+  }
+  void start_waves() {
+    const int inputs = work_.structure.inputs, width = work_.width;
+    point_waves_.resize(inputs);
+    for (int d = 0; d < inputs; ++d) frequency_.push_back(K::frequency(*this, d));
+    for (int d = 0; d < inputs; ++d) {
+      for (int j = 0; j < width; j += kLaneWidth) row_waves_.push_back(wave(d, Lanes::load(work_.x + d * width + j)));
+    }
+  }
+
+  static void copy_lane(const Lanes& from, int lane, Lanes& to) { to.v[lane] = from.v[lane]; }
+  template <int n>
+  static void copy_lane(const Dual<n>& from, int lane, Dual<n>& to) {
+    copy_lane(from.v, lane, to.v);
+    for (int i = 0; i < n; ++i) copy_lane(from.d[i], lane, to.d[i]);
+  }
+
+  const Work& work_;
+  const std::array<int, kMostParameters> first_;
+  const Known<Parameter>* parameters_;
+  const Input* point_ = nullptr;
+  int j_ = 0;
+  std::vector<Parameter> frequency_;           // (inputs)
+  std::vector<Wave> point_waves_, row_waves_;  // (inputs), (inputs, width / 4)
+};
+
+// Calls visit(i, j, k(z_i, x_j .. x_j+3)) for all points i and rows j; vary(i, point) may give the point derivatives.
+template <class K, class Input, class Parameter, class Vary, class Visit>
+[[gnu::flatten]] void for_all_pairs(const Work& work, const std::vector<Known<Parameter>>& parameters, Vary vary,
+                                    Visit visit) {
+  View<K, Input, Parameter> view(work, parameters);
+  std::vector<Input> point(work.structure.inputs);
+  for (int i = 0; i < work.points.points; ++i) {
+    for (int d = 0; d < work.structure.inputs; ++d) point[d] = Lanes(work.z(i, d));
+    vary(i, point);
+    view.move_to_point(point.data());
+    for (int j = 0; j < work.width; j += kLaneWidth) {
+      view.move_to_rows(j);
+      visit(i, j, K::value(view));
+    }
+  }
+}
+
+constexpr auto kNothing = [](int, const auto&) {};
+
+template <class K>
+void values_of(const Work& work, double* k) {
+  const std::vector<Known<Lanes>> parameters(work.theta, work.theta + parameter_count<K>(work.structure));
+  for_all_pairs<K, Lanes>(work, parameters, kNothing,
+                          [&](int i, int j, const Lanes& value) { value.store(k + i * work.width + j); });
+}
+
+// d_theta[first + i] += sum_ij g dk/dtheta for n parameters from `first` on.
+// Input: Lanes, or Dual when the points follow one of these parameters.
+template <class K, int n, class Input>
+void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
+  std::vector<Known<Dual<n>>> parameters;
+  for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
+    Dual<n> parameter = Lanes(work.theta[i]);
+    if (i >= first && i < first + n) parameter.d[i - first] = 1.0;
+    parameters.push_back(parameter);
+  }
+  std::array<Lanes, n> total;
+  total.fill(0.0);
+  const auto follow = [&](int i, std::vector<Input>& point) {
+    if constexpr (!std::is_same_v<Input, Lanes>) point[0].d[work.follows - first] = work.points.velocity[i];
+  };
+  for_all_pairs<K, Input>(work, parameters, follow, [&](int i, int j, const auto& value) {
+    const Lanes weight = Lanes::load(g + i * work.width + j);
+    for (int q = 0; q < n; ++q) total[q] = total[q] + weight * derivative(value, q);
+  });
+  for (int q = 0; q < n; ++q) d_theta[first + q] += total[q].total();
+}
+
+template <class K, int n>
+void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
+  if constexpr (std::is_same_v<K, Periodic>) {
+    if (work.follows >= first && work.follows < first + n) {
+      return parameter_gradient<K, n, Dual<n>>(work, first, g, d_theta);
+    }
+  }
+  parameter_gradient<K, n, Lanes>(work, first, g, d_theta);
+}
+
+// d_z[i, d] += sum_j g_ij dk(z_i, x_j)/dz_id, one input at a time
+template <class K>
+void point_gradient(const Work& work, const double* g, double* d_z) {
+  const std::vector<Known<Lanes>> parameters(work.theta, work.theta + parameter_count<K>(work.structure));
+  std::vector<Lanes> total(work.points.points);
+  for (int varied = 0; varied < work.structure.inputs; ++varied) {
+    std::fill(total.begin(), total.end(), 0.0);
+    const auto vary = [&](int, std::vector<Dual<1>>& point) { point[varied].d[0] = 1.0; };
+    for_all_pairs<K, Dual<1>>(work, parameters, vary, [&](int i, int j, const auto& value) {
+      total[i] = total[i] + Lanes::load(g + i * work.width + j) * derivative(value, 0);
+    });
+    for (int i = 0; i < work.points.points; ++i) {
+      d_z[i * work.points.inputs + work.first_input + varied] += total[i].total();
+    }
+  }
+}
+
+template <class K>
+void gradient_of(const Work& work, const double* g, double* d_theta, double* d_z) {
+  const int count = parameter_count<K>(work.structure);
+  for (int first = 0; first < count; first += kMostDerivatives) {
+    switch (std::min(kMostDerivatives, count - first)) {
+      case 1:
+        parameter_gradient<K, 1>(work, first, g, d_theta);
+        break;
+      case 2:
+        parameter_gradient<K, 2>(work, first, g, d_theta);
+        break;
+      case 3:
+        parameter_gradient<K, 3>(work, first, g, d_theta);
+        break;
+      default:
+        parameter_gradient<K, kMostDerivatives>(work, first, g, d_theta);
+    }
+  }
+  if constexpr (K::inputs != Inputs::level) {
+    if (d_z != nullptr) point_gradient<K>(work, g, d_z);
+  }
+}
+
+struct Functions {
+  void (*values)(const Work&, double*);
+  void (*gradient)(const Work&, const double*, double*, double*);
+};
+
+template <std::size_t... i>
+constexpr std::array<Functions, sizeof...(i)> functions_of(std::index_sequence<i...>) {
+  return {
+      Functions{values_of<std::tuple_element_t<i, KernelList>>, gradient_of<std::tuple_element_t<i, KernelList>>}...};
+}
+
+constexpr auto kFunctions = functions_of(std::make_index_sequence<kKernelCount>());
+
+}  // namespace
+
+FusedProduct::FusedProduct(std::vector<FusedFactor> factors) : factors_(std::move(factors)) {}
+
+namespace {
+
+Work work_of(const FusedFactor& factor, const double* theta, const FusedPoints& points, const FusedRows& rows) {
+  return {factor.structure,
+          theta + factor.first_parameter,
+          points,
+          factor.first_input,
+          rows.x + factor.first_input * rows.width,
+          rows.width,
+          points.follows - factor.first_parameter};
+}
+
+}  // namespace
+
+void FusedProduct::values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k) {
+  const auto size = static_cast<std::size_t>(points.points) * rows.width;
+  for (std::size_t f = 0; f < factors_.size(); ++f) {
+    const Functions& functions = kFunctions[factors_[f].kernel];
+    const Work work = work_of(factors_[f], theta, points, rows);
+    if (f == 0) {
+      functions.values(work, k);
+    } else {
+      coefficient_.resize(std::max(coefficient_.size(), size));
+      functions.values(work, coefficient_.data());
+      for (std::size_t i = 0; i < size; ++i) k[i] *= coefficient_[i];
+    }
+  }
+}
+
+void FusedProduct::gradient(const double* theta, const FusedPoints& points, const FusedRows& rows, const double* g,
+                            double* d_theta, double* d_z) {
+  const auto size = static_cast<std::size_t>(points.points) * rows.width;
+  const std::size_t count = factors_.size();
+  if (count > 1) {
+    value_.resize(std::max(value_.size(), count * size));
+    coefficient_.resize(std::max(coefficient_.size(), size));
+    for (std::size_t f = 0; f < count; ++f) {
+      kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), value_.data() + f * size);
+    }
+  }
+  for (std::size_t f = 0; f < count; ++f) {
+    const double* weight = g;
+    if (count > 1) {  // d(k_1 ... k_M) / dk_f is the product of the others
+      std::copy(g, g + size, coefficient_.begin());
+      for (std::size_t other = 0; other < count; ++other) {
+        if (other == f) continue;
+        const double* value = value_.data() + other * size;
+        for (std::size_t i = 0; i < size; ++i) coefficient_[i] *= value[i];
+      }
+      weight = coefficient_.data();
+    }
+    kFunctions[factors_[f].kernel].gradient(work_of(factors_[f], theta, points, rows), weight,
+                                            d_theta + factors_[f].first_parameter, d_z);
+  }
+}
+
+}  // namespace ick

@@ -1,0 +1,352 @@
+#include "ick/kernel/kernel.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+#include "kernel/values.h"
+
+namespace ick {
+
+namespace {
+
+struct Option {
+  std::string_view name;
+  int Structure::*field;
+  std::string_view kernel;
+  int most;
+};
+
+constexpr std::array kOptions = {Option{"components", &Structure::components, "spectral_mixture", 100},
+                                 Option{"degree", &Structure::degree, "polynomial", 10},
+                                 Option{"rank", &Structure::rank, "categorical", 100}};
+
+std::string where(std::size_t position) { return "formula column " + std::to_string(position) + ": "; }
+
+// Binds the calls of an expression one by one; the parts of one factor are easier to follow apart.
+class Binder {
+ public:
+  Binder(const std::vector<InputSummary>& inputs, const KernelOptions& options, ParameterSet& parameters)
+      : inputs_(inputs), options_(options), parameters_(parameters) {}
+
+  // A call that multiplying out has put into several terms is bound once: its parameters are shared. Calls are told
+  // apart by their place in the formula; those made in code have none.
+  const Factor* shared(const Call& call) const {
+    const auto found = bound_.find(call.position);
+    return call.position == 0 || found == bound_.end() ? nullptr : &found->second;
+  }
+
+  Factor bind(const Call& call, const std::string& term, bool has_scale) {
+    const Argument* sphere = call.find("sphere");
+    if (sphere != nullptr && sphere->kind != Argument::Kind::flag) {
+      throw UsageError(where(sphere->position) + "sphere is a word that stands alone, as in rbf(lat, lon, sphere)");
+    }
+    Factor factor;
+    factor.row = &find_kernel(call.name, sphere != nullptr, call.position);
+    factor.columns = columns_of(call);
+    check_inputs(call, factor);
+    factor.structure = structure_of(call, factor);
+    check_argument_names(call, *factor.row);
+    factor.first_parameter = parameters_.size();
+    std::string prefix = term + "." + column_text(call) + call.name;
+    while (taken(prefix)) prefix += "'";
+    for (const ParameterDeclaration& declaration : factor.row->parameters) {
+      add_parameter(call, factor, declaration, prefix, has_scale);
+    }
+    factor.parameter_count = parameters_.size() - factor.first_parameter;
+    bound_.emplace(call.position, factor);
+    return factor;
+  }
+
+ private:
+  std::vector<std::int64_t> columns_of(const Call& call) const {
+    std::vector<std::int64_t> columns;
+    std::vector<std::string> names;
+    for (const InputSummary& each : inputs_) names.push_back(each.name);
+    for (const std::string& column : call.columns) {
+      const auto found = std::find(names.begin(), names.end(), column);
+      if (found == names.end()) {
+        throw DataError(where(call.position) + "no column named \"" + column + "\"" + did_you_mean(column, names));
+      }
+      columns.push_back(found - names.begin());
+    }
+    return columns;
+  }
+
+  void check_inputs(const Call& call, const Factor& factor) const {
+    const auto count = factor.columns.size();
+    const std::string name = factor.row->title(), place = where(call.position);
+    if (factor.row->inputs == Inputs::place && count != 2) {
+      throw UsageError(place + name + " has " + std::to_string(count) + " columns; it takes latitude and longitude");
+    }
+    if (factor.row->inputs == Inputs::level && count != 1) {
+      throw UsageError(place + name + " has " + std::to_string(count) + " columns; it takes one column of levels");
+    }
+    if (count == 0 && factor.row->name != "constant") {
+      throw UsageError(place + name + " has no column; name at least one, as in " + std::string(factor.row->name) +
+                       "(x)");
+    }
+    for (const std::int64_t column : factor.columns) {
+      const InputSummary& input = inputs_[column];
+      if (factor.row->inputs == Inputs::level && input.levels == 0) {
+        throw DataError(place + "column \"" + input.name + "\" holds numbers; categorical takes a column of levels");
+      }
+      if (factor.row->inputs != Inputs::level && input.levels > 0) {
+        throw DataError(place + "column \"" + input.name + "\" holds levels; " + name +
+                        " takes numbers (use categorical(" + input.name + "))");
+      }
+    }
+  }
+
+  Structure structure_of(const Call& call, const Factor& factor) const {
+    Structure structure;
+    structure.inputs = factor.row->inputs == Inputs::place ? 3 : static_cast<int>(factor.columns.size());
+    if (factor.row->inputs == Inputs::level) {
+      structure.levels = inputs_[factor.columns[0]].levels;
+      structure.rank = std::min(structure.rank, structure.levels);
+    }
+    for (const Option& option : kOptions) {
+      const Argument* argument = call.find(option.name);
+      if (argument == nullptr || option.kernel != factor.row->name) continue;
+      const bool is_plain = argument->values.size() == 1 && argument->values[0].unit.empty();
+      const double value = is_plain ? argument->values[0].number : 0.0;
+      if (argument->kind != Argument::Kind::start || value != std::floor(value) || value < 1.0 || value > option.most) {
+        throw UsageError(where(argument->position) + std::string(option.name) + " must be a whole number from 1 to " +
+                         std::to_string(option.most));
+      }
+      structure.*option.field = static_cast<int>(value);
+    }
+    return structure;
+  }
+
+  void check_argument_names(const Call& call, const KernelRow& row) const {
+    std::vector<std::string> known;
+    for (const ParameterDeclaration& each : row.parameters) known.emplace_back(each.name);
+    for (const Option& each : kOptions) {
+      if (each.kernel == row.name) known.emplace_back(each.name);
+    }
+    if (row.inputs == Inputs::place) known.emplace_back("sphere");
+    for (const Argument& argument : call.arguments) {
+      if (std::find(known.begin(), known.end(), argument.name) != known.end()) continue;
+      const std::string guess = did_you_mean(argument.name, known);
+      throw UsageError(where(argument.position) + call.name + " has no parameter named \"" + argument.name + "\"" +
+                       (guess.empty() ? "; it has " + join_words(known) : guess));
+    }
+  }
+
+  // The number in the unit the parameter is kept in.
+  double resolve(const Argument& argument, const Quantity& quantity, Unit unit) const {
+    if (quantity.unit.empty()) return quantity.number;
+    if (unit == Unit::kilometre && quantity.unit == "km") return quantity.number;
+    if (unit == Unit::kilometre && quantity.unit == "m") return quantity.number / 1000.0;
+    throw UsageError(where(argument.position) + argument.name + " = " + number_text(quantity.number) + quantity.unit +
+                     ": the unit \"" + quantity.unit + "\" does not fit " +
+                     (unit == Unit::kilometre ? "a distance on the Earth (expected km or m)"
+                                              : "a column of plain numbers (write the number alone)"));
+  }
+
+  void add_parameter(const Call& call, const Factor& factor, const ParameterDeclaration& declaration,
+                     const std::string& prefix, bool has_scale) {
+    Parameter parameter;
+    parameter.path = prefix + "." + std::string(declaration.name);
+    parameter.constraint = declaration.constraint;
+    parameter.unit = declaration.unit;
+    parameter.count = size_of(declaration.shape, factor.structure);
+    const Argument* argument = call.find(declaration.name);
+    const bool is_scale = declaration.name == "variance" && declaration.shape == Shape::scalar;
+    std::vector<double> start;
+    if (argument != nullptr) {
+      start = stated_start(*argument, declaration, parameter);
+    } else if (is_scale && has_scale) {
+      parameter.fixed = true;
+      start.assign(options_.members, 1.0);
+    } else {
+      start = drawn_start(factor, declaration, parameter);
+    }
+    parameters_.add(std::move(parameter), start);
+  }
+
+  std::vector<double> stated_start(const Argument& argument, const ParameterDeclaration& declaration,
+                                   Parameter& parameter) const {
+    const auto count = argument.values.size();
+    if (argument.kind == Argument::Kind::word || argument.kind == Argument::Kind::flag) {
+      throw UsageError(where(argument.position) + argument.name + " must be a number");
+    }
+    if (count != 1 && std::ssize(argument.values) != parameter.count) {
+      throw UsageError(where(argument.position) + argument.name + " has " + std::to_string(count) +
+                       " values; expected 1 or " + std::to_string(parameter.count));
+    }
+    parameter.fixed = argument.kind == Argument::Kind::fixed;
+    if (argument.kind == Argument::Kind::bounded) {
+      const double low = resolve(argument, *argument.low, declaration.unit);
+      const double high = resolve(argument, *argument.high, declaration.unit);
+      if (declaration.constraint.kind == Constraint::Kind::positive && low < 0.0) {
+        throw UsageError(where(argument.position) + argument.name + " must be positive, but its lower bound is " +
+                         number_text(low));
+      }
+      if (!(low < high)) {
+        throw UsageError(where(argument.position) + argument.name + ": bounds " + number_text(low) + " and " +
+                         number_text(high) + " do not enclose anything; give a low and a higher high");
+      }
+      parameter.constraint = Constraint::interval(low, high);
+    }
+    std::vector<double> start;
+    for (std::int64_t i = 0; i < options_.members * parameter.count; ++i) {
+      const Quantity& quantity = argument.values[count == 1 ? 0 : i % parameter.count];
+      const double value = resolve(argument, quantity, declaration.unit);
+      if (!admits(parameter.constraint, value)) {
+        throw UsageError(where(argument.position) + argument.name + " = " + number_text(value) + " is not " +
+                         describe(parameter.constraint));
+      }
+      start.push_back(value);
+    }
+    return start;
+  }
+
+  std::vector<double> drawn_start(const Factor& factor, const ParameterDeclaration& declaration,
+                                  const Parameter& parameter) const {
+    std::vector<InputSummary> inputs;
+    for (const std::int64_t column : factor.columns) inputs.push_back(inputs_[column]);
+    const bool by_component = declaration.shape == Shape::per_component_input;
+    const int width = by_component ? factor.structure.inputs : 1;
+    std::vector<double> start;
+    for (std::int64_t e = 0; e < options_.members; ++e) {
+      Random random(seed_for(options_.seed, parameter.path + "#" + std::to_string(e)));
+      for (int i = 0; i < parameter.count; ++i) {
+        const bool by_input = declaration.shape == Shape::per_input || by_component;
+        start.push_back(
+            declaration.start(StartContext{inputs, by_input ? i % (by_component ? width : factor.structure.inputs) : 0,
+                                           by_component ? i / width : i, factor.structure, random}));
+      }
+    }
+    return start;
+  }
+
+  static std::string column_text(const Call& call) {
+    std::string text;
+    for (const std::string& column : call.columns) text += (text.empty() ? "" : "_") + column;
+    return text.empty() ? text : text + ".";
+  }
+
+  bool taken(const std::string& prefix) const {
+    return std::any_of(parameters_.parameters().begin(), parameters_.parameters().end(),
+                       [&](const Parameter& each) { return each.path.starts_with(prefix + "."); });
+  }
+
+  const std::vector<InputSummary>& inputs_;
+  const KernelOptions& options_;
+  ParameterSet& parameters_;
+  std::map<std::size_t, Factor> bound_;  // by position in the formula
+};
+
+}  // namespace
+
+Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>& inputs, const KernelOptions& options)
+    : parameters_(std::make_shared<ParameterSet>(options.members)), inputs_(std::ssize(inputs)) {
+  if (options.members < 1) throw UsageError("a kernel needs at least one member");
+  if (expression.empty()) throw UsageError("a kernel expression needs at least one kernel");
+  Binder binder(inputs, options, *parameters_);
+  for (std::size_t t = 0; t < expression.size(); ++t) {
+    std::vector<Factor> factors;
+    bool has_scale = false;  // a kernel of this term's own came before
+    for (const Call& call : expression[t]) {
+      const Factor* shared = binder.shared(call);
+      factors.push_back(shared != nullptr ? *shared : binder.bind(call, "term" + std::to_string(t + 1), has_scale));
+      has_scale = has_scale || shared == nullptr;
+    }
+    terms_.push_back(std::move(factors));
+  }
+}
+
+Kernel::Kernel(std::shared_ptr<ParameterSet> parameters, std::int64_t inputs, std::vector<std::vector<Factor>> terms)
+    : parameters_(std::move(parameters)), inputs_(inputs), terms_(std::move(terms)) {}
+
+Kernel Kernel::term(std::size_t t) const { return {parameters_, inputs_, {terms_.at(t)}}; }
+
+Kernel Kernel::factor(std::size_t t, std::size_t f) const { return {parameters_, inputs_, {{terms_.at(t).at(f)}}}; }
+
+at::Tensor Kernel::embed(const Factor& f, const at::Tensor& x) {
+  const at::Tensor picked = x.index_select(-1, at::tensor(f.columns, at::kLong));
+  if (f.row->inputs != Inputs::place) return picked;
+  const at::Tensor radians = picked * (std::numbers::pi / 180.0);
+  const at::Tensor latitude = radians.select(-1, 0), longitude = radians.select(-1, 1);
+  return kEarthRadius *
+         at::stack({latitude.cos() * longitude.cos(), latitude.cos() * longitude.sin(), latitude.sin()}, -1);
+}
+
+namespace {
+
+// (n, D) or (E, n, D) to (1 or E, n, D) in float64
+at::Tensor rows_of(const at::Tensor& x, std::int64_t inputs) {
+  if (x.dim() < 2 || x.dim() > 3 || x.size(-1) != inputs) {
+    throw UsageError("inputs of a kernel must be rows of " + std::to_string(inputs) + " columns");
+  }
+  const at::Tensor rows = x.to(at::kDouble);
+  return rows.dim() == 2 ? rows.unsqueeze(0) : rows;
+}
+
+at::Tensor evaluate(const std::vector<std::vector<Factor>>& terms, const at::Tensor& parameters, const at::Tensor& x,
+                    const at::Tensor& y, bool paired) {
+  at::Tensor total;
+  for (const std::vector<Factor>& factors : terms) {
+    at::Tensor product;
+    for (const Factor& f : factors) {
+      const at::Tensor value =
+          kernel_values(f.row->index, f.structure, parameters.narrow(1, f.first_parameter, f.parameter_count),
+                        Kernel::embed(f, x), Kernel::embed(f, y), paired);
+      product = product.defined() ? product * value : value;
+    }
+    total = total.defined() ? total + product : product;
+  }
+  return total.expand({parameters.size(0), x.size(1), paired ? 1 : y.size(1)});
+}
+
+}  // namespace
+
+at::Tensor Kernel::matrix(const at::Tensor& x, const at::Tensor& y) const {
+  return evaluate(terms_, parameters_->natural(), rows_of(x, inputs_), rows_of(y, inputs_), false);
+}
+
+at::Tensor Kernel::diagonal(const at::Tensor& x) const {
+  const at::Tensor rows = rows_of(x, inputs_);
+  return evaluate(terms_, parameters_->natural(), rows, rows, true).squeeze(-1);
+}
+
+std::vector<InputSummary> summarise(const at::Tensor& x, const std::vector<std::string>& names,
+                                    const std::vector<int>& levels) {
+  if (x.dim() != 2 || x.size(1) != std::ssize(names)) {
+    throw UsageError("summarise takes rows of as many columns as there are names");
+  }
+  std::vector<InputSummary> summaries;
+  for (std::int64_t d = 0; d < x.size(1); ++d) {
+    InputSummary summary;
+    summary.name = names[d];
+    summary.rows = x.size(0);
+    if (d < std::ssize(levels)) summary.levels = levels[d];
+    if (x.size(0) > 0) {
+      const at::Tensor column = x.select(1, d).detach().to(at::kDouble);
+      summary.low = column.min().item<double>();
+      summary.high = column.max().item<double>();
+      summary.root_mean_square = column.square().mean().sqrt().item<double>();
+      if (!std::isfinite(summary.low) || !std::isfinite(summary.high)) {
+        throw DataError("column \"" + summary.name + "\" holds a value that is not finite; a kernel needs every value");
+      }
+      if (summary.levels > 0 && (summary.low < 0.0 || summary.high >= summary.levels)) {
+        throw DataError("column \"" + summary.name + "\" holds a level code outside 0 to " +
+                        std::to_string(summary.levels - 1));
+      }
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+}  // namespace ick

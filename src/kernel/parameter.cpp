@@ -1,0 +1,103 @@
+#include "ick/kernel/parameter.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+
+namespace ick {
+
+namespace {
+
+// constrain() for a tensor of raw numbers, differentiable
+at::Tensor constrain(const Constraint& constraint, const at::Tensor& raw) {
+  switch (constraint.kind) {
+    case Constraint::Kind::real:
+      return raw;
+    case Constraint::Kind::positive:
+      return raw.exp();
+    case Constraint::Kind::interval:
+      break;
+  }
+  const at::Tensor share = raw.sigmoid();
+  if (constraint.low > 0.0) return constraint.low * (share * std::log(constraint.high / constraint.low)).exp();
+  return constraint.low + (constraint.high - constraint.low) * share;
+}
+
+double unconstrain_or_throw(const Parameter& parameter, double value) {
+  if (!admits(parameter.constraint, value)) {
+    throw UsageError(parameter.path + ": " + number_text(value) + " is not " + describe(parameter.constraint));
+  }
+  return unconstrain(parameter.constraint, value);
+}
+
+}  // namespace
+
+void ParameterSet::add(Parameter parameter, const std::vector<double>& start) {
+  at::Tensor columns = at::empty({members_, parameter.count}, at::kDouble);
+  double* to = columns.data_ptr<double>();
+  for (std::size_t i = 0; i < start.size(); ++i) to[i] = unconstrain_or_throw(parameter, start[i]);
+  parameter.first = size_;
+  size_ += parameter.count;
+  raw_ = (raw_.defined() ? at::cat({raw_.detach(), columns}, 1) : columns).requires_grad_(true);
+  parameters_.push_back(std::move(parameter));
+}
+
+const Parameter& ParameterSet::find(std::string_view path) const {
+  std::vector<std::string> paths;
+  for (const Parameter& each : parameters_) {
+    if (each.path == path) return each;
+    paths.push_back(each.path);
+  }
+  throw UsageError("no parameter named \"" + std::string(path) + "\"" + did_you_mean(path, paths));
+}
+
+at::Tensor ParameterSet::natural() const {
+  std::vector<at::Tensor> blocks;
+  for (const Parameter& each : parameters_) {
+    const at::Tensor raw = (each.fixed ? raw_.detach() : raw_).narrow(1, each.first, each.count);
+    blocks.push_back(constrain(each.constraint, raw));
+  }
+  return blocks.empty() ? at::empty({members_, 0}, at::kDouble) : at::cat(blocks, 1);
+}
+
+at::Tensor ParameterSet::natural(std::string_view path) const {
+  const Parameter& parameter = find(path);
+  return constrain(parameter.constraint, raw_.narrow(1, parameter.first, parameter.count));
+}
+
+void ParameterSet::set(std::string_view path, double value) { set(path, at::full({1, 1}, value, at::kDouble)); }
+
+void ParameterSet::set(std::string_view path, const at::Tensor& values) {
+  const Parameter& parameter = find(path);
+  at::Tensor raw = values.detach().to(at::kDouble).expand({members_, parameter.count}).clone();
+  double* number = raw.data_ptr<double>();
+  for (std::int64_t i = 0; i < raw.numel(); ++i) number[i] = unconstrain_or_throw(parameter, number[i]);
+  raw_.detach().narrow(1, parameter.first, parameter.count).copy_(raw);
+}
+
+std::vector<const Parameter*> ParameterSet::columns() const {
+  std::vector<const Parameter*> columns;
+  for (const Parameter& each : parameters_) columns.insert(columns.end(), each.count, &each);
+  return columns;
+}
+
+void ParameterSet::check() const {
+  const at::Tensor raw = raw_.detach().contiguous();
+  const double* number = raw.data_ptr<double>();
+  for (std::int64_t e = 0; e < members_; ++e) {
+    for (const Parameter& each : parameters_) {
+      for (std::int64_t i = 0; i < each.count; ++i) {
+        const double value = ick::constrain(each.constraint, number[e * size_ + each.first + i]);
+        if (std::isfinite(value) && (each.constraint.kind != Constraint::Kind::positive || value > 0.0)) continue;
+        throw NumericError(each.path + " has become " + number_text(value) + " in member " + std::to_string(e + 1) +
+                           " (expected " + describe(each.constraint) +
+                           "); bound it in the formula, as in bounded(start, low, high), or lower the learning rate");
+      }
+    }
+  }
+}
+
+}  // namespace ick

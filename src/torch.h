@@ -1,0 +1,3 @@
+#pragma once
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/types.h>
