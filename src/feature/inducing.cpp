@@ -12,9 +12,12 @@ namespace ick {
 
 namespace {
 
-// Distinct rows, thinned. (n, D)
-at::Tensor distinct_rows(const at::Tensor& x, Random& random) {
-  at::Tensor rows = std::get<0>(at::unique_dim(x, 0));
+// Rows distinct in the columns that are read, zero in the others, thinned. (n, D)
+at::Tensor distinct_rows(const at::Tensor& x, const std::vector<std::int64_t>& columns, Random& random) {
+  if (columns.empty()) return at::zeros({1, x.size(1)}, at::kDouble);
+  const at::Tensor read = at::tensor(columns, at::kLong);
+  const at::Tensor values = std::get<0>(at::unique_dim(x.index_select(1, read), 0));
+  at::Tensor rows = at::zeros({values.size(0), x.size(1)}, at::kDouble).index_copy_(1, read, values);
   if (rows.size(0) <= kMostRows) return rows;
   at::Tensor pick = at::empty({kMostRows}, at::kLong);
   const double step = static_cast<double>(rows.size(0)) / kMostRows;  // rows are sorted: one from each of equal runs
@@ -145,6 +148,7 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
     }
     residual[pivot] = 0.0;
   }
+  if (picked.empty()) picked.push_back(0);  // a kernel that is zero on all rows, or not finite: the map will say so
   return rows.index_select(0, at::tensor(picked, at::kLong));
 }
 
@@ -201,10 +205,10 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
       break;
     }
     case Placement::kmeans:
-      points.z = by_kmeans(factors, distinct_rows(x, random), count, random);
+      points.z = by_kmeans(factors, distinct_rows(x, columns, random), count, random);
       break;
     case Placement::pivoted_cholesky:
-      points.z = by_pivoted_cholesky(product, distinct_rows(x, random), count, random);
+      points.z = by_pivoted_cholesky(product, distinct_rows(x, columns, random), count, random);
       break;
   }
   return points;

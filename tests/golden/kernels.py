@@ -4,8 +4,8 @@
 Run in this folder:  /usr/bin/python3 kernels.py > kernels.csv     (numpy and scipy)
 
 Each kernel is computed from its definition by another road than the library takes: Matern by the Bessel function K_nu,
-periodic by its Fourier series, mixtures by complex characteristic functions, the rational quadratic by its integral over
-Gaussians, the sphere by the haversine. A new kernel needs a function here and a line in CASES.
+periodic by its Fourier series, mixtures by complex characteristic functions, the rational quadratic by its integral
+over Gaussians, the sphere by the haversine. A new kernel needs a function here and a line in CASES.
 """
 
 import math
@@ -21,7 +21,7 @@ def constant(p, x, y, s):
 
 
 def linear(p, x, y, s):
-    return float(np.array(x) @ np.diag(p) @ np.array(y))
+    return math.fsum(v * a * b for v, a, b in zip(p, x, y))
 
 
 def polynomial(p, x, y, s):
@@ -50,14 +50,14 @@ def matern_of(nu, r):
 
 
 def matern(nu):
-    return lambda p, x, y, s: p[0] * matern_of(nu, np.linalg.norm((np.array(x) - np.array(y)) / np.array(p[1:])))
+    return lambda p, x, y, s: p[0] * matern_of(nu, math.dist(np.array(x) / p[1:], np.array(y) / p[1:]))
 
 
 def rational_quadratic(p, x, y, s):
     """E exp(-tau r^2 / 2) over a gamma variable tau of mean one, tau = e^u, by the trapezoidal rule (which converges
     geometrically for an integrand that dies at both ends)."""
     alpha, lengths = p[-1], np.array(p[1:-1])
-    squared = np.sum(((np.array(x) - np.array(y)) / lengths) ** 2)
+    squared = math.fsum(((np.array(x) - np.array(y)) / lengths) ** 2)
     u = np.linspace(-45.0 / alpha, 7.0, 400001)
     log_weight = alpha * np.log(alpha) - special.gammaln(alpha) + alpha * u - np.exp(u) * (alpha + 0.5 * squared)
     return p[0] * np.trapz(np.exp(log_weight), u)
@@ -80,14 +80,14 @@ def spectral_mixture(p, x, y, s):
     at = 2.0 * np.pi * (np.array(x) - np.array(y))
     total = 0.0j
     for c in range(q):
-        covariance = np.diag(rest[1, c] ** 2)
-        total += weight[c] * np.exp(1j * (rest[0, c] @ at) - 0.5 * at @ covariance @ at)
+        total += weight[c] * np.exp(1j * math.fsum(rest[0, c] * at) - 0.5 * math.fsum((rest[1, c] * at) ** 2))
     return total.real
 
 
 def categorical(p, x, y, s):
     loading = np.array(p[: s["levels"] * s["rank"]]).reshape(s["levels"], s["rank"])
-    return (loading @ loading.T + np.diag(p[s["levels"] * s["rank"] :]))[int(x[0]), int(y[0])]
+    a, b = int(x[0]), int(y[0])
+    return math.fsum(loading[a] * loading[b]) + (p[s["levels"] * s["rank"] + a] if a == b else 0.0)
 
 
 def chord(x, y):
@@ -150,7 +150,8 @@ CASES = [
     ("spectral_mixture", 0, MIXTURES, lambda s: positive(s["components"])
      + positive(s["components"] * s["inputs"], 0.6) + positive(s["components"] * s["inputs"], 0.3), near,
      spectral_mixture),
-    ("categorical", 0, LEVELS, lambda s: list(random.standard_normal(3 * s["rank"])) + positive(3), levels, categorical),
+    ("categorical", 0, LEVELS, lambda s: list(random.standard_normal(3 * s["rank"])) + positive(3), levels,
+     categorical),
     ("rbf", 1, EARTH, lambda s: positive(1) + positive(1, 5000.0), places, on_sphere(None)),
     ("matern12", 1, EARTH, lambda s: positive(1) + positive(1, 5000.0), places, on_sphere(0.5)),
     ("matern32", 1, EARTH, lambda s: positive(1) + positive(1, 5000.0), places, on_sphere(1.5)),

@@ -47,13 +47,16 @@ inline Kernel kernel_on(const std::string& formula, const at::Tensor& x, const s
   return {canonical(parse_expression(formula)), summarise(x, names, levels), options};
 }
 
-// Natural values around one (1500 for km, 0.3 for frequencies), different for every member and number.
-inline void scatter_parameters(Kernel& kernel, std::uint64_t seed) {
+// Natural values around one (1500 for km, 0.3 for frequencies), different for every member and number. On feature_rows()
+// a few dozen inducing points are then apart enough for K(Z, Z) to be well conditioned; for that a periodic kernel, whose
+// points share one period, takes a lengthscale of 0.3.
+inline void scatter_parameters(Kernel& kernel, std::uint64_t seed, double periodic_lengthscale = 0.3) {
   Random random(seed_for(seed, "scattered parameters"));
   for (const Parameter& each : kernel.parameters().parameters()) {
     if (each.fixed) continue;
     const at::Tensor values = at::empty({kernel.members(), each.count}, at::kDouble);
-    const double centre = each.unit == Unit::kilometre ? 1500.0 : each.unit == Unit::per_input ? 0.3 : 1.0;
+    double centre = each.unit == Unit::kilometre ? 1500.0 : each.unit == Unit::per_input ? 0.3 : 1.0;
+    if (each.path.ends_with("periodic.lengthscale")) centre = periodic_lengthscale;
     const bool is_real = each.constraint.kind == Constraint::Kind::real;
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const double draw = random.normal();
@@ -64,9 +67,10 @@ inline void scatter_parameters(Kernel& kernel, std::uint64_t seed) {
 }
 
 // A kernel on feature_rows() with scattered parameters.
-inline Kernel feature_kernel(const std::string& formula, std::int64_t members = 1, std::uint64_t seed = 1) {
+inline Kernel feature_kernel(const std::string& formula, std::int64_t members = 1, std::uint64_t seed = 1,
+                             double periodic_lengthscale = 0.3) {
   Kernel kernel = kernel_on(formula, feature_rows(64, seed), kFeatureColumns, kFeatureLevels, {members, seed});
-  scatter_parameters(kernel, seed);
+  scatter_parameters(kernel, seed, periodic_lengthscale);
   return kernel;
 }
 

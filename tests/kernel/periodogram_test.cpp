@@ -1,0 +1,87 @@
+#include "ick/kernel/periodogram.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "ick/base/seed.h"
+#include "ick/kernel/kernel.h"
+
+namespace ick {
+namespace {
+
+struct Series {
+  std::vector<double> x, y;
+};
+
+// Uneven places over 10 units, waves of 0.7 and 3.1 cycles a unit, a slope and noise.
+Series two_waves(int rows) {
+  Series series;
+  Random random(11);
+  for (int i = 0; i < rows; ++i) {
+    const double x = 1000.0 + 10.0 * random.uniform();
+    series.x.push_back(x);
+    series.y.push_back(2.0 * std::sin(2.0 * std::numbers::pi * 0.7 * x) + std::cos(2.0 * std::numbers::pi * 3.1 * x) +
+                       0.5 * x + 0.3 * random.normal());
+  }
+  return series;
+}
+
+TEST(Periodogram, FindsTwoWavesUnderASlopeInUnevenSamples) {
+  const Series series = two_waves(400);
+  const std::vector<double> found = strongest_frequencies(series.x, series.y, 2);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[0], 0.7, 0.01);  // a peak is 1 / span = 0.1 wide
+  EXPECT_NEAR(found[1], 3.1, 0.01);
+}
+
+TEST(Periodogram, ThinsManyRows) {
+  const Series series = two_waves(50000);
+  const std::vector<double> found = strongest_frequencies(series.x, series.y, 2);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[0], 0.7, 0.005);
+  EXPECT_NEAR(found[1], 3.1, 0.005);
+}
+
+TEST(Periodogram, HourlyDataWithADailyAndAWeeklyRhythm) {
+  Series series;
+  for (int hour = 0; hour < 24 * 70; ++hour) {
+    series.x.push_back(hour);
+    series.y.push_back(std::sin(2.0 * std::numbers::pi * hour / 24.0) +
+                       0.8 * std::cos(2.0 * std::numbers::pi * hour / 168.0));
+  }
+  const std::vector<double> found = strongest_frequencies(series.x, series.y, 2);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(1.0 / found[0], 24.0, 0.05);
+  EXPECT_NEAR(1.0 / found[1], 168.0, 3.0);
+}
+
+TEST(Periodogram, NothingWhereThereIsNothing) {
+  const std::vector<double> few = {0.0, 1.0, 2.0}, constant(50, 3.0), empty;
+  std::vector<double> line, places;
+  for (int i = 0; i < 50; ++i) places.push_back(i), line.push_back(2.0 * i - 7.0);
+  EXPECT_TRUE(strongest_frequencies(few, few, 3).empty());
+  EXPECT_TRUE(strongest_frequencies(constant, places, 3).empty());
+  EXPECT_TRUE(strongest_frequencies(places, constant, 3).empty());
+  EXPECT_TRUE(strongest_frequencies(places, line, 3).empty());
+  EXPECT_TRUE(strongest_frequencies(empty, empty, 3).empty());
+}
+
+TEST(Periodogram, KernelsThatRepeatStartThere) {
+  const Series series = two_waves(400);
+  InputSummary input;
+  input.name = "t";
+  input.low = 1000.0;
+  input.high = 1010.0;
+  input.frequencies = strongest_frequencies(series.x, series.y, 2);
+  const Kernel kernel(canonical(parse_expression("spectral_mixture(t, components=3) + periodic(t)")), {input});
+  const at::Tensor means = kernel.parameters().natural("term1.t.spectral_mixture.mean")[0];
+  EXPECT_NEAR(means[0].item<double>(), 0.7, 0.01);
+  EXPECT_NEAR(means[1].item<double>(), 3.1, 0.01);
+  EXPECT_GT(means[2].item<double>(), 0.0);  // a draw: there are only two peaks given
+  EXPECT_NEAR(kernel.parameters().natural("term2.t.periodic.period").item<double>(), 1.0 / 0.7, 0.02);
+}
+
+}  // namespace
+}  // namespace ick
