@@ -78,7 +78,7 @@ at::Tensor HilbertMap::sine_features(const Factor& f, const Basis& basis, const 
 at::Tensor HilbertMap::series_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
                                        const at::Tensor& x) const {
   const at::Tensor amplitude = component_weights(f, parameters, basis.harmonics).clamp_min(1e-300).sqrt();  // (E, C)
-  const SpectralDraws one{at::zeros({1, f.structure.inputs}, at::kDouble), {}};
+  const SpectralDraws one{at::zeros({1, f.structure.inputs}, at::kDouble), {}, {}};
   std::vector<at::Tensor> parts;
   for (int c = 0; c < basis.harmonics; ++c) {
     const at::Tensor omega = component_frequencies(f, parameters, c, one);      // (E, 1, D)

@@ -164,6 +164,7 @@ void RandomFourierMap::draw(Component& component, std::uint64_t seed) const {
     if (f.row->spectrum == Spectrum::student || f.row->spectrum == Spectrum::gamma_mixture) {
       draws.uniform = uniforms(component.count, options_.draws, random);
     }
+    fix_scales(f, draws);
     first += drawn ? f.structure.inputs : 0;
     component.draws.push_back(std::move(draws));
   }
@@ -187,8 +188,10 @@ at::Tensor RandomFourierMap::operator()(const at::Tensor& x) const {
       joined.push_back(component.sign[f] * component_frequencies(factors[f], factor_parameters(parameters, factors[f]),
                                                                  component.part[f], component.draws[f]));
     }
-    frequencies.push_back(at::cat(joined, 2));                                                      // (E, m_c, D)
-    amplitudes.push_back(weight.sqrt().unsqueeze(1).expand({kernel_.members(), component.count}));  // (E, m_c)
+    frequencies.push_back(at::cat(joined, 2));  // (E, m_c, D)
+    // A weight can underflow to zero, where the root has no slope.
+    const at::Tensor amplitude = weight.clamp_min(1e-300).sqrt();
+    amplitudes.push_back(amplitude.unsqueeze(1).expand({kernel_.members(), component.count}));  // (E, m_c)
   }
   const at::Tensor phase = at::cat(inputs, 1).matmul(at::cat(frequencies, 1).transpose(1, 2));  // (E, n, m)
   const at::Tensor amplitude = at::cat(amplitudes, 1).unsqueeze(1);

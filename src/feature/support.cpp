@@ -23,6 +23,22 @@ bool all_finite(const Number* values, std::int64_t count) {
   return largest != mask;
 }
 
+// A kernel may make a number of what is not finite: an rbf is zero far away.
+void check_finite(const at::Tensor& x, const Kernel& kernel) {
+  if (all_finite<std::uint64_t>(x.data_ptr<double>(), x.numel())) return;
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      for (std::int64_t j = 0; j < x.size(0); ++j) {
+        for (const std::int64_t d : f.columns) {
+          if (std::isfinite(x.data_ptr<double>()[j * x.size(1) + d])) continue;
+          throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(d + 1) +
+                          " is not finite; fill or drop missing values before a kernel reads them");
+        }
+      }
+    }
+  }
+}
+
 void check_levels(const at::Tensor& x, const Kernel& kernel) {
   for (const auto& factors : kernel.terms()) {
     for (const Factor& f : factors) {
@@ -46,23 +62,17 @@ at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
   }
   const at::Tensor rows = x.to(at::kDouble).contiguous();
   check_levels(rows, kernel);
+  check_finite(rows, kernel);
+  kernel.parameters().check();
   return rows;
 }
 
-at::Tensor checked_features(const at::Tensor& z, const at::Tensor& x, const Kernel& kernel) {
+at::Tensor checked_features(const at::Tensor& z, const at::Tensor&, const Kernel&) {
   const at::Tensor values = z.detach().contiguous();
   const bool finite = values.scalar_type() == at::kFloat
                           ? all_finite<std::uint32_t>(values.data_ptr<float>(), values.numel())
                           : all_finite<std::uint64_t>(values.data_ptr<double>(), values.numel());
   if (finite) return z;
-  for (std::int64_t j = 0; j < x.size(0); ++j) {
-    for (std::int64_t d = 0; d < x.size(1); ++d) {
-      if (std::isfinite(x.data_ptr<double>()[j * x.size(1) + d])) continue;
-      throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(d + 1) +
-                      " is not finite; fill or drop missing values before a kernel reads them");
-    }
-  }
-  kernel.parameters().check();
   throw NumericError(
       "features are too large for their number type; rescale the inputs or bound the kernel's parameters");
 }

@@ -7,10 +7,11 @@
 // What every map checks on the way in and out.
 namespace ick {
 
-// x (n, D) as contiguous float64. UsageError for another shape.
+// x (n, D) as contiguous float64. UsageError for another shape, DataError that names the row and the input that is not
+// finite, NumericError that names the parameter that is not.
 at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel);
 
-// z itself. When it is not finite: DataError that names the input, or NumericError that names the parameter.
+// z itself. NumericError when it is not finite.
 at::Tensor checked_features(const at::Tensor& z, const at::Tensor& x, const Kernel& kernel);
 
 [[noreturn]] void throw_not_positive_definite(const Kernel& kernel);

@@ -285,9 +285,13 @@ at::Tensor Kernel::embed(const Factor& f, const at::Tensor& x) {
 namespace {
 
 // (n, D) or (E, n, D) to (1 or E, n, D) in float64
-at::Tensor rows_of(const at::Tensor& x, std::int64_t inputs) {
+at::Tensor rows_of(const at::Tensor& x, std::int64_t inputs, std::int64_t members) {
   if (x.dim() < 2 || x.dim() > 3 || x.size(-1) != inputs) {
     throw UsageError("inputs of a kernel must be rows of " + std::to_string(inputs) + " columns");
+  }
+  if (x.dim() == 3 && x.size(0) != 1 && x.size(0) != members) {
+    throw UsageError("inputs of a kernel are for " + std::to_string(x.size(0)) + " members, but it has " +
+                     std::to_string(members));
   }
   const at::Tensor rows = x.to(at::kDouble);
   return rows.dim() == 2 ? rows.unsqueeze(0) : rows;
@@ -312,11 +316,11 @@ at::Tensor evaluate(const std::vector<std::vector<Factor>>& terms, const at::Ten
 }  // namespace
 
 at::Tensor Kernel::matrix(const at::Tensor& x, const at::Tensor& y) const {
-  return evaluate(terms_, parameters_->natural(), rows_of(x, inputs_), rows_of(y, inputs_), false);
+  return evaluate(terms_, parameters_->natural(), rows_of(x, inputs_, members()), rows_of(y, inputs_, members()), false);
 }
 
 at::Tensor Kernel::diagonal(const at::Tensor& x) const {
-  const at::Tensor rows = rows_of(x, inputs_);
+  const at::Tensor rows = rows_of(x, inputs_, members());
   return evaluate(terms_, parameters_->natural(), rows, rows, true).squeeze(-1);
 }
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstdint>
 
-// Eight doubles that are computed together. GCC's vector types lower to whatever the target has (four SSE2 registers,
-// two of AVX2, one of AVX-512); two registers also hide the latency of one another. The functions below have an
-// absolute or relative error of a few units in the last place (tests/kernel/lanes_test.cpp).
+// Four doubles that are computed together. GCC's vector types lower to whatever the target has (two SSE2 registers, one
+// of AVX2, NEON); the functions below have an absolute or relative error of a few units in the last place
+// (tests/kernel/lanes_test.cpp).
 namespace ick {
 
 // Calls would pass the lanes through memory and cost more than the work.

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <iterator>
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -36,6 +37,10 @@ double unconstrain_or_throw(const Parameter& parameter, double value) {
 }  // namespace
 
 void ParameterSet::add(Parameter parameter, const std::vector<double>& start) {
+  if (std::ssize(start) != members_ * parameter.count) {
+    throw UsageError(parameter.path + ": " + std::to_string(start.size()) + " starting values for " +
+                     std::to_string(members_ * parameter.count) + " numbers");
+  }
   at::Tensor columns = at::empty({members_, parameter.count}, at::kDouble);
   double* to = columns.data_ptr<double>();
   for (std::size_t i = 0; i < start.size(); ++i) to[i] = unconstrain_or_throw(parameter, start[i]);
@@ -65,7 +70,7 @@ at::Tensor ParameterSet::natural() const {
 
 at::Tensor ParameterSet::natural(std::string_view path) const {
   const Parameter& parameter = find(path);
-  return constrain(parameter.constraint, raw_.narrow(1, parameter.first, parameter.count));
+  return natural().narrow(1, parameter.first, parameter.count);
 }
 
 void ParameterSet::set(std::string_view path, double value) { set(path, at::full({1, 1}, value, at::kDouble)); }

@@ -42,13 +42,13 @@ struct UnitGamma : torch::autograd::Function<UnitGamma> {
                             const at::Tensor& uniform) {
     const at::Tensor shapes = shape.contiguous(), quantiles = uniform.contiguous();
     const std::int64_t members = shape.size(0), m = uniform.size(0);
-    at::Tensor value = at::empty({members, m}, at::kDouble), slope = at::empty_like(value);
+    at::Tensor value = at::empty({members, m}, at::kDouble), slope = at::zeros_like(value);
     for (std::int64_t e = 0; e < members; ++e) {
       const double a = shapes.data_ptr<double>()[e];
       for (std::int64_t i = 0; i < m; ++i) {
         const double x = unit_gamma_quantile(quantiles.data_ptr<double>()[i], a);
         value.data_ptr<double>()[e * m + i] = x;
-        slope.data_ptr<double>()[e * m + i] = unit_gamma_slope(x, a);
+        if (shape.requires_grad()) slope.data_ptr<double>()[e * m + i] = unit_gamma_slope(x, a);
       }
     }
     context->save_for_backward({slope});
@@ -72,6 +72,11 @@ at::Tensor lengthscales(const Factor& factor, const at::Tensor& parameters) {
   return block(factor, parameters, 1).expand({parameters.size(0), factor.structure.inputs});
 }
 
+// (1, m): 1 / sqrt(tau), tau a gamma variable of shape nu and mean one
+at::Tensor student_scales(const Factor& factor, const at::Tensor& uniform) {
+  return UnitGamma::apply(at::full({1}, factor.row->smoothness, at::kDouble), uniform).rsqrt();
+}
+
 void require_one_input(const Factor& factor) {
   if (factor.structure.inputs == 1) return;
   throw UsageError("the Fourier series of a periodic kernel is for one column, found " +
@@ -88,6 +93,10 @@ bool is_random(Spectrum spectrum) {
 
 bool is_one_sided(Spectrum spectrum) {
   return spectrum == Spectrum::line || spectrum == Spectrum::series || spectrum == Spectrum::gaussian_mixture;
+}
+
+void fix_scales(const Factor& factor, SpectralDraws& draws) {
+  if (factor.row->spectrum == Spectrum::student) draws.scale = student_scales(factor, draws.uniform);
 }
 
 int component_count(const Factor& factor, int most) {
@@ -129,9 +138,8 @@ at::Tensor component_frequencies(const Factor& factor, const at::Tensor& paramet
     case Spectrum::gaussian:
       return draws.normal / lengthscales(factor, parameters).unsqueeze(1);
     case Spectrum::student: {  // a multivariate t with 2 nu degrees of freedom
-      const at::Tensor shape = at::full({1}, factor.row->smoothness, at::kDouble);
-      const at::Tensor tau = UnitGamma::apply(shape, draws.uniform).unsqueeze(-1);
-      return draws.normal * tau.rsqrt() / lengthscales(factor, parameters).unsqueeze(1);
+      const at::Tensor scale = draws.scale.defined() ? draws.scale : student_scales(factor, draws.uniform);
+      return draws.normal * scale.unsqueeze(-1) / lengthscales(factor, parameters).unsqueeze(1);
     }
     case Spectrum::gamma_mixture: {
       const at::Tensor tau = UnitGamma::apply(block(factor, parameters, 2).select(1, 0), draws.uniform).unsqueeze(-1);

@@ -13,7 +13,11 @@ namespace ick {
 struct SpectralDraws {
   at::Tensor normal;   // (m, D)
   at::Tensor uniform;  // (m), for laws with a random scale
+  at::Tensor scale{};  // (1, m), what fix_scales made of `uniform`
 };
+
+// Computes the random scales that do not depend on parameters (Matern) once and for all.
+void fix_scales(const Factor& factor, SpectralDraws& draws);
 
 bool is_random(Spectrum spectrum);     // frequencies are drawn, not known
 bool is_one_sided(Spectrum spectrum);  // the law is not symmetric about 0: a product needs both signs

@@ -159,8 +159,8 @@ Rule panels(double high, int count) {
 }
 
 // (2 pi)^-D integral S(omega) cos(omega . t) d omega in polar coordinates, radius by a rule, angle by the trapezoidal
-// rule (which is exact to rounding for a smooth periodic function). t (D); D = 1, 2, or 3 for a density that is the same
-// in all directions. -> (E)
+// rule (which is exact to rounding for a smooth periodic function). t (D); D = 1, 2, or 3 for a density that is the
+// same in all directions. -> (E)
 at::Tensor inverse_transform(const Factor& factor, const at::Tensor& theta, const Rule& radius, int angles,
                              const at::Tensor& t) {
   const at::Tensor r = radius.nodes, w = radius.weights;

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: outputs, messages, exit codes.   cli_test.py PROGRAM"""
+import json
+import subprocess
+import sys
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+
+
+def ick(*words):
+    result = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
+    return result.returncode, result.stdout, result.stderr
+
+
+class List(unittest.TestCase):
+    def test_kernels_as_text_and_json_agree(self):
+        code, text, _ = ick("list", "kernels")
+        self.assertEqual(code, 0)
+        code, out, _ = ick("list", "kernels", "--json")
+        self.assertEqual(code, 0)
+        document = json.loads(out)
+        self.assertEqual(document["schema"], "ick.list/1")
+        names = [(kernel["name"], kernel["sphere"]) for kernel in document["kernels"]]
+        flat = ["constant", "linear", "polynomial", "cosine", "rbf", "matern12", "matern32", "matern52",
+                "rational_quadratic", "periodic", "spectral_mixture", "categorical"]
+        self.assertEqual(names, [(name, False) for name in flat] +
+                         [(name, True) for name in ("rbf", "matern12", "matern32", "matern52")])
+        for kernel in document["kernels"]:
+            self.assertIn(kernel["formula"], text)
+            self.assertTrue(kernel["parameters"])
+
+    def test_features(self):
+        code, text, _ = ick("list", "features")
+        self.assertEqual(code, 0)
+        self.assertEqual([line.split()[0] for line in text.splitlines()], ["nystrom", "fourier", "hilbert"])
+
+
+class Explain(unittest.TestCase):
+    def test_canonical_form_and_shared_parameters(self):
+        code, text, _ = ick("explain", "rbf(x) * (periodic(t, period=fixed(7)) + linear(t))")
+        self.assertEqual(code, 0)
+        self.assertEqual(text.splitlines()[0], "rbf(x) * periodic(t, period=fixed(7)) + rbf(x) * linear(t)")
+        self.assertIn("(shared with term 1)", text)
+        self.assertEqual(text.count("x.rbf.lengthscale"), 1)
+
+    def test_json(self):
+        code, out, _ = ick("explain", "categorical(site) * rbf(lat, lon, sphere)", "--json", "--features", "10")
+        self.assertEqual(code, 0)
+        document = json.loads(out)
+        self.assertEqual(document["schema"], "ick.explain/1")
+        self.assertEqual(document["canonical"], "categorical(site) * rbf(lat, lon, sphere)")
+        self.assertEqual(document["features"], 10)
+        # three levels of rank 2 and a variance each, then a variance and a lengthscale
+        self.assertEqual(document["parameters"], 3 * 2 + 3 + 2)
+
+
+class Errors(unittest.TestCase):
+    def expect(self, words, code, message):
+        found, out, err = ick(*words)
+        self.assertEqual((found, out, err), (code, "", f"ick: {message}\n"))
+
+    def test_misspelt_kernel(self):
+        self.expect(["explain", "rbf(x) * perodic(t)"], 2,
+                    'formula column 10: no kernel named "perodic"; did you mean "periodic"?')
+
+    def test_misspelt_parameter(self):
+        self.expect(["explain", "rbf(x, lenghtscale=2)"], 2,
+                    'formula column 8: rbf has no parameter named "lenghtscale"; did you mean "lengthscale"?')
+
+    def test_value_outside_its_constraint(self):
+        self.expect(["explain", "rbf(x, lengthscale=-2)"], 2,
+                    "formula column 8: lengthscale = -2 is not a positive number")
+
+    def test_no_columns(self):
+        self.expect(["explain", "rbf()"], 2, "formula column 1: rbf has no column; name at least one, as in rbf(x)")
+
+    def test_usage(self):
+        for words in ([], ["fly"], ["explain"], ["list", "horses"], ["explain", "rbf(x)", "--features", "0"]):
+            code, out, err = ick(*words)
+            self.assertEqual((code, out), (2, ""), words)
+            self.assertTrue(err, words)
+
+    def test_help_and_version(self):
+        for words in (["--help"], ["--version"], ["explain", "--help"]):
+            code, out, err = ick(*words)
+            self.assertEqual((code, err), (0, ""), words)
+            self.assertTrue(out, words)
+
+
+if __name__ == "__main__":
+    unittest.main()
