@@ -23,6 +23,7 @@ asan: build-asan
 demo: build-release
 	tools/demo
 
+bench: export OPENBLAS_NUM_THREADS = 1
 bench: build-bench
 	@for benchmark in build/bench/bin/*_benchmark; do \
 	  if [ -x "$$benchmark" ]; then echo "$$benchmark"; "$$benchmark" || exit 1; fi; done

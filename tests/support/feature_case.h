@@ -47,9 +47,9 @@ inline Kernel kernel_on(const std::string& formula, const at::Tensor& x, const s
   return {canonical(parse_expression(formula)), summarise(x, names, levels), options};
 }
 
-// Natural values around one (1500 for km, 0.3 for frequencies), different for every member and number. On feature_rows()
-// a few dozen inducing points are then apart enough for K(Z, Z) to be well conditioned; for that a periodic kernel, whose
-// points share one period, takes a lengthscale of 0.3.
+// Natural values around one (1500 for km, 0.3 for frequencies), different for every member and number. On
+// feature_rows() a few dozen inducing points are then apart enough for K(Z, Z) to be well conditioned; for that a
+// periodic kernel, whose points share one period, takes a lengthscale of 0.3.
 inline void scatter_parameters(Kernel& kernel, std::uint64_t seed, double periodic_lengthscale = 0.3) {
   Random random(seed_for(seed, "scattered parameters"));
   for (const Parameter& each : kernel.parameters().parameters()) {
