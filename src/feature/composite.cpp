@@ -7,6 +7,7 @@
 #include "feature/hilbert.h"
 #include "feature/nystrom.h"
 #include "feature/random_fourier.h"
+#include "feature/support.h"
 #include "ick/base/error.h"
 
 namespace ick {
@@ -85,23 +86,16 @@ std::unique_ptr<FeatureMap> join_terms(const Kernel& kernel, MapOptions options,
   return std::make_unique<JoinedMap>(kernel, std::move(maps), JoinedMap::Join::side_by_side);
 }
 
-at::Tensor training_rows(const at::Tensor& x, const Kernel& kernel) {
-  if (x.dim() != 2 || x.size(1) != kernel.inputs()) {
-    throw UsageError("a feature map takes rows of " + std::to_string(kernel.inputs()) + " columns");
-  }
-  return x.detach().to(at::kDouble).contiguous();
-}
-
 }  // namespace
 
 std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options) {
-  const at::Tensor rows = training_rows(x, kernel);
+  const at::Tensor rows = checked_rows(x.detach(), kernel);
   return join_terms(kernel, options,
                     [&](const Kernel& term, const MapOptions& o) { return make_product_map(term, rows, o); });
 }
 
 std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options) {
-  const at::Tensor rows = training_rows(x, kernel);
+  const at::Tensor rows = checked_rows(x.detach(), kernel);
   return join_terms(kernel, options, [&](const Kernel& term, const MapOptions& o) -> std::unique_ptr<FeatureMap> {
     std::vector<std::unique_ptr<FeatureMap>> maps;
     for (std::size_t f = 0; f < term.terms()[0].size(); ++f)

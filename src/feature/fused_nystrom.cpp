@@ -41,19 +41,13 @@ int FusedNystrom::factorise() {
     factor = covariance;
     factor.diagonal().array() += jitter_of_step(step) * scale;
     if (Eigen::LLT<Eigen::Ref<Matrix>>(factor).info() == Eigen::Success) {
-      adopt(factor.data(), step);
-      return step;
+      factor_.assign(factor.data(), factor.data() + factor.size());
+      reciprocal_.resize(p);
+      for (int i = 0; i < p; ++i) reciprocal_[i] = 1.0 / factor(i, i);
+      return step_ = step;
     }
   }
   return -1;
-}
-
-void FusedNystrom::adopt(const double* factor, int step) {
-  const int p = points_.points;
-  factor_.assign(factor, factor + static_cast<std::size_t>(p) * p);
-  reciprocal_.resize(p);
-  for (int i = 0; i < p; ++i) reciprocal_[i] = 1.0 / factor_[i * p + i];
-  step_ = step;
 }
 
 void FusedNystrom::features(const FusedRows& rows, double* z) {
@@ -92,6 +86,7 @@ void FusedNystrom::backward_factor(double* d_theta, double* d_z) {
   product_.gradient(theta_, points_, {lines_.data(), width}, buffer.data(), d_theta,
                     d_z == nullptr ? nullptr : d_first.data());
   if (points_.follows >= 0) d_theta[points_.follows] = d_period;
+  std::fill(d_factor_.begin(), d_factor_.end(), 0.0);
   for (std::size_t i = 0; i < d_first.size(); ++i) d_z[i] += 2.0 * d_first[i];  // each point stands on both sides
 }
 

@@ -28,8 +28,6 @@ class FusedNystrom {
   // Factorises K(Z, Z); returns the step of the ladder it took, or -1 when the matrix is not finite or no step is
   // enough.
   int factorise();
-  const std::vector<double>& factor() const { return factor_; }  // L, (p, p)
-  void adopt(const double* factor, int step);                    // what factorise() once made
 
   // One block of rows -> z (p, width).
   void features(const FusedRows& rows, double* z);
@@ -37,7 +35,7 @@ class FusedNystrom {
   // The way back, block by block. z = features(rows); g (p, width), zero in the padding, comes in as d/dz and is used
   // up. Adds to d_theta and, unless null, d_z (p, inputs).
   void backward(const FusedRows& rows, const double* z, double* g, double* d_theta, double* d_z);
-  // After the last block: the part that goes through K(Z, Z).
+  // After the last block: the part that goes through K(Z, Z). Then a new way back may begin.
   void backward_factor(double* d_theta, double* d_z);
 
  private:
@@ -47,7 +45,7 @@ class FusedNystrom {
   std::vector<double> lines_;       // (inputs, p in whole lanes): the points as rows
   std::vector<double> factor_;      // L
   std::vector<double> reciprocal_;  // 1 / L_ii
-  std::vector<double> d_factor_;    // dL, lower triangle
+  std::vector<double> d_factor_;    // dL, lower triangle, summed over blocks
   int step_ = 0;
 };
 

@@ -105,7 +105,7 @@ at::Tensor HilbertMap::operator()(const at::Tensor& x) const {
     // The features of a product are all products of features: (E, n, J, 1) (E, n, 1, J') -> (E, n, J J')
     z = z.defined() ? (z.unsqueeze(3) * part.unsqueeze(2)).flatten(2) : part;
   }
-  return checked_features(z.to(options_.dtype), rows, kernel_);
+  return checked_features(z.to(options_.dtype));
 }
 
 MapReport HilbertMap::report() const { return {"Hilbert (" + std::to_string(features_) + " features)", 0, 0.0}; }

@@ -175,8 +175,6 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
   const std::vector<Factor>& factors = product.terms().at(0);
   const std::vector<std::int64_t> columns = used_columns(factors);
   if (x.size(0) == 0) throw DataError("there are no rows to place inducing points by; give at least one training row");
-  if (!at::isfinite(x).all().item<bool>())
-    throw DataError("inducing points need finite inputs; fill or drop missing values");
   if (count < 1) throw UsageError("a feature map needs at least one inducing point");
   InducingPoints points;
   points.placement = placement == Placement::automatic ? choose(factors, columns) : placement;

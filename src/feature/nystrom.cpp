@@ -146,8 +146,8 @@ struct Member {
 struct Result {
   at::Tensor z;            // (E, n, p) in the map's dtype
   at::Tensor exact;        // (E, p n in whole lanes): z in float64, block by block, for the way back
-  at::Tensor factor;       // (E, p, p)
   std::vector<int> steps;  // of the jitter ladder, -1 where no step was enough
+  std::vector<std::unique_ptr<Member>> members;  // with their factors, for the way back
 };
 
 // from (p, width) -> to (count, p)
@@ -184,19 +184,18 @@ Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& po
   result.steps.assign(members, 0);
   if (keep) {
     result.exact = at::empty({members, size}, at::kDouble);
-    result.factor = at::empty({members, p, p}, at::kDouble);
+    result.members.resize(members);
   }
   at::parallel_for(0, members, 1, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> inputs, block(keep ? 0 : p * block_width);
     for (std::int64_t e = begin; e < end; ++e) {
-      Member member(layout, raw, points, e);
-      result.steps[e] = member.nystrom.factorise();
+      auto member = std::make_unique<Member>(layout, raw, points, e);
+      result.steps[e] = member->nystrom.factorise();
       if (result.steps[e] < 0) continue;
-      if (keep) std::copy_n(member.nystrom.factor().data(), p * p, result.factor.data_ptr<double>() + e * p * p);
       for_all_blocks(n, p, [&](std::int64_t first, int count, std::int64_t place) {
         const FusedRows rows = embed_block(layout, x, first, count, inputs);
         double* exact = keep ? result.exact.data_ptr<double>() + e * size + place : block.data();
-        member.nystrom.features(rows, exact);
+        member->nystrom.features(rows, exact);
         const std::int64_t to = (e * n + first) * p;
         if (dtype == at::kFloat) {
           transpose_out(exact, rows.width, count, p, result.z.data_ptr<float>() + to);
@@ -204,6 +203,7 @@ Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& po
           transpose_out(exact, rows.width, count, p, result.z.data_ptr<double>() + to);
         }
       });
+      if (keep) result.members[e] = std::move(member);
     }
   });
   return result;
@@ -216,16 +216,17 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
                             std::vector<int>* steps) {
     Result result = compute(*layout, raw, points, x, dtype, true);
     *steps = result.steps;
-    context->save_for_backward({raw, points, x, result.exact, result.factor});
-    context->saved_data["layout"] = at::IValue::make_capsule(c10::make_intrusive<Holder>(layout, result.steps));
+    context->save_for_backward({raw, points, x, result.exact});
+    context->saved_data["holder"] =
+        at::IValue::make_capsule(c10::make_intrusive<Holder>(layout, std::move(result.members)));
     return result.z;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  const torch::autograd::variable_list& gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor &raw = saved[0], &points = saved[1], &x = saved[2], &exact = saved[3], &factor = saved[4];
-    const auto capsule = context->saved_data["layout"].toCapsule();
+    const at::Tensor &raw = saved[0], &points = saved[1], &x = saved[2], &exact = saved[3];
+    const auto capsule = context->saved_data["holder"].toCapsule();
     const auto* holder = static_cast<const Holder*>(capsule.get());
     const Layout& layout = *holder->layout;
     const at::Tensor d_out = gradients[0].contiguous();
@@ -237,8 +238,7 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
       std::vector<double> inputs, block(p * whole_lanes(static_cast<int>(std::min<std::int64_t>(n, kBlock)))), d_theta,
           d_embedded(p * layout.inputs);
       for (std::int64_t e = begin; e < end; ++e) {
-        Member member(layout, raw, points, e);
-        member.nystrom.adopt(factor.data_ptr<double>() + e * p * p, holder->steps[e]);
+        Member& member = *holder->members[e];
         d_theta.assign(count, 0.0);
         std::fill(d_embedded.begin(), d_embedded.end(), 0.0);
         double* d_z = layout.train_points ? d_embedded.data() : nullptr;
@@ -271,9 +271,10 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
 
  private:
   struct Holder : torch::CustomClassHolder {
-    Holder(std::shared_ptr<const Layout> l, std::vector<int> s) : layout(std::move(l)), steps(std::move(s)) {}
+    Holder(std::shared_ptr<const Layout> l, std::vector<std::unique_ptr<Member>> m)
+        : layout(std::move(l)), members(std::move(m)) {}
     std::shared_ptr<const Layout> layout;
-    std::vector<int> steps;
+    std::vector<std::unique_ptr<Member>> members;
   };
 };
 
@@ -311,7 +312,7 @@ MapReport NystromMap::report() const {
 
 at::Tensor NystromMap::operator()(const at::Tensor& x) const {
   const at::Tensor rows = checked_rows(x, kernel_);
-  if (options_.path == Path::reference || x.requires_grad()) return checked_features(reference(rows), rows, kernel_);
+  if (options_.path == Path::reference || x.requires_grad()) return checked_features(reference(rows));
   const at::Tensor& raw = kernel_.parameters().raw();
   const bool needs_gradient = at::GradMode::is_enabled() && (raw.requires_grad() || points_.z.requires_grad());
   std::vector<int> steps;
@@ -325,7 +326,7 @@ at::Tensor NystromMap::operator()(const at::Tensor& x) const {
   }
   jitter_steps_ = *std::max_element(steps.begin(), steps.end());
   if (*std::min_element(steps.begin(), steps.end()) < 0) throw_not_positive_definite(kernel_);
-  return checked_features(z, rows, kernel_);
+  return checked_features(z);
 }
 
 at::Tensor NystromMap::reference(const at::Tensor& x) const {

@@ -70,7 +70,12 @@ RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, c
   const double room = std::pow(kMostCombinations, 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, series)));
   const int harmonics = static_cast<int>(std::min(static_cast<double>(pairs), room));
   for (const Factor& f : factors) parts_.push_back(component_count(f, harmonics));
-  components_ = combinations(kernel_.parameters().natural().detach(), harmonics);
+  // A periodic lengthscale that shrinks in training needs higher harmonics: pairs are shared out as if it were half.
+  at::Tensor parameters = kernel_.parameters().natural().detach().clone();
+  for (const Factor& f : factors) {
+    if (f.row->spectrum == Spectrum::series) parameters.select(1, f.first_parameter + 2).mul_(0.5);
+  }
+  components_ = combinations(parameters, harmonics);
   share_out(components_, pairs);
   for (std::size_t c = 0; c < components_.size(); ++c) {
     draw(components_[c], seed_for(options.seed, "frequencies " + std::to_string(c)));
@@ -86,7 +91,7 @@ std::vector<RandomFourierMap::Component> RandomFourierMap::combinations(const at
   bool one_sided_before = false;
   for (const Factor& f : kernel_.terms()[0]) {
     const int parts = component_count(f, harmonics);
-    const at::Tensor weights = component_weights(f, factor_parameters(parameters, f), parts);
+    const at::Tensor weights = component_weights(f, factor_parameters(parameters, f), parts).mean(0);
     const bool one_sided = is_one_sided(f.row->spectrum);
     std::vector<Component> next;
     for (const Component& before : all) {
@@ -99,7 +104,7 @@ std::vector<RandomFourierMap::Component> RandomFourierMap::combinations(const at
           component.part.push_back(c);
           component.sign.push_back(sign);
           component.share *= both ? 0.5 : 1.0;
-          component.weight *= weights[0][c].item<double>() * (both ? 0.5 : 1.0);
+          component.weight *= weights[c].item<double>() * (both ? 0.5 : 1.0);
           next.push_back(std::move(component));
         }
       }
@@ -196,7 +201,7 @@ at::Tensor RandomFourierMap::operator()(const at::Tensor& x) const {
   const at::Tensor phase = at::cat(inputs, 1).matmul(at::cat(frequencies, 1).transpose(1, 2));  // (E, n, m)
   const at::Tensor amplitude = at::cat(amplitudes, 1).unsqueeze(1);
   const at::Tensor z = at::cat({amplitude * phase.cos(), amplitude * phase.sin()}, 2).to(options_.dtype);
-  return checked_features(z, rows, kernel_);
+  return checked_features(z);
 }
 
 MapReport RandomFourierMap::report() const {

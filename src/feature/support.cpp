@@ -67,7 +67,7 @@ at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
   return rows;
 }
 
-at::Tensor checked_features(const at::Tensor& z, const at::Tensor&, const Kernel&) {
+at::Tensor checked_features(const at::Tensor& z) {
   const at::Tensor values = z.detach().contiguous();
   const bool finite = values.scalar_type() == at::kFloat
                           ? all_finite<std::uint32_t>(values.data_ptr<float>(), values.numel())

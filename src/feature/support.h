@@ -12,7 +12,7 @@ namespace ick {
 at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel);
 
 // z itself. NumericError when it is not finite.
-at::Tensor checked_features(const at::Tensor& z, const at::Tensor& x, const Kernel& kernel);
+at::Tensor checked_features(const at::Tensor& z);
 
 [[noreturn]] void throw_not_positive_definite(const Kernel& kernel);
 

@@ -128,6 +128,7 @@ class View {
   void start_waves() {
     const int inputs = work_.structure.inputs, width = work_.width;
     point_waves_.resize(inputs);
+    row_waves_.reserve(inputs * width / kLaneWidth);
     for (int d = 0; d < inputs; ++d) frequency_.push_back(K::frequency(*this, d));
     for (int d = 0; d < inputs; ++d) {
       for (int j = 0; j < width; j += kLaneWidth) row_waves_.push_back(wave(d, Lanes::load(work_.x + d * width + j)));
@@ -181,6 +182,7 @@ void values_of(const Work& work, double* k) {
 template <class K, int n, class Input>
 void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
   std::vector<Known<Dual<n>>> parameters;
+  parameters.reserve(parameter_count<K>(work.structure));
   for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
     Dual<n> parameter = Lanes(work.theta[i]);
     if (i >= first && i < first + n) parameter.d[i - first] = 1.0;

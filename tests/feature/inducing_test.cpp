@@ -244,7 +244,7 @@ TEST(Inducing, Refusals) {
   at::Tensor broken = x.clone();
   broken[3][0] = std::nan("");
   EXPECT_EQ(message_of<DataError>([&] { make_feature_map(kernel, broken, exact(4)); }),
-            "inducing points need finite inputs; fill or drop missing values");
+            "row 4, input 1 is not finite; fill or drop missing values before a kernel reads them");
   EXPECT_EQ(message_of<UsageError>([&] { make_feature_map(kernel, x.narrow(1, 0, 2), exact(4)); }),
             "a feature map takes rows of 7 columns");
 }
