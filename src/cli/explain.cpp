@@ -49,8 +49,8 @@ std::vector<ParameterText> parameters_of(const Kernel& kernel, std::size_t t) {
     for (std::int64_t i = 0; i < values.size(0); ++i) {
       start += (i == 0 ? "" : ", ") + fmt::format("{:.4g}", values[i].item<double>());
     }
-    rows.push_back({each.path.substr(prefix.size()), each.count == 1 ? start : "[" + start + "]",
-                    each.fixed ? "fixed" : describe(each.constraint)});
+    rows.push_back(
+        {each.path, each.count == 1 ? start : "[" + start + "]", each.fixed ? "fixed" : describe(each.constraint)});
   }
   return rows;
 }
@@ -85,8 +85,9 @@ void explain(const ExplainOptions& options) {
     return;
   }
   fmt::print("{}\n", print(sum));
-  fmt::print("  {} term{}, {} numbers to learn or hold, up to {} features\n", sum.size(), sum.size() == 1 ? "" : "s",
-             kernel.parameters().size(), options.features * static_cast<long>(sum.size()));
+  fmt::print("  {} term{}, {} number{} to learn or hold, up to {} features\n", sum.size(), sum.size() == 1 ? "" : "s",
+             kernel.parameters().size(), kernel.parameters().size() == 1 ? "" : "s",
+             options.features * static_cast<long>(sum.size()));
   fmt::print(
       "  * is a product of covariances on the joined inputs, mapped to features once; + a sum, features side by "
       "side\n");

@@ -1,10 +1,13 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/words.h"
+#include "ick/base/error.h"
+#include "ick/base/text.h"
 
 namespace ick {
 
@@ -18,7 +21,8 @@ struct FeatureWords {
 constexpr FeatureWords kFeatures[] = {
     {"nystrom", "L^-1 k(Z, x) at inducing points Z; every kernel; the default"},
     {"fourier", "cosines and sines at frequencies of the kernel's spectrum; stationary kernels"},
-    {"hilbert", "sines on a box with spectral weights; stationary kernels, up to three inputs"},
+    {"hilbert",
+     "sines on a box with spectral weights; stationary kernels, up to three inputs (a spectral mixture: one)"},
 };
 
 nlohmann::json kernel_json(const KernelRow& row) {
@@ -37,6 +41,12 @@ nlohmann::json kernel_json(const KernelRow& row) {
 }  // namespace
 
 void list(const ListOptions& options) {
+  const std::vector<std::string> choices = {"kernels", "features"};
+  if (std::find(choices.begin(), choices.end(), options.what) == choices.end()) {
+    const std::string guess = did_you_mean(options.what, choices);
+    throw UsageError("no list named \"" + options.what + "\"" +
+                     (guess.empty() ? "; there are " + join_words(choices) : guess));
+  }
   const bool kernels = options.what == "kernels";
   if (options.json) {
     nlohmann::json out = {{"schema", "ick.list/1"}};

@@ -12,13 +12,18 @@
 
 namespace ick {
 
-at::Tensor FeatureMap::residual(const at::Tensor& x) const {
-  const at::NoGradGuard no_gradient;
-  return (kernel().diagonal(x) - (*this)(x).to(at::kDouble).square().sum(-1)).clamp_min(0.0);
+FeatureMap::FeatureMap(at::ScalarType dtype) : dtype_(dtype) {
+  if (dtype != at::kFloat && dtype != at::kDouble) throw UsageError("features are of type float32 or float64");
 }
 
-JoinedMap::JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join)
-    : kernel_(kernel), maps_(std::move(maps)), join_(join) {
+at::Tensor FeatureMap::residual(const at::Tensor& x) const {
+  const at::NoGradGuard no_gradient;
+  return (kernel().diagonal(x) - evaluate(x, at::kDouble).square().sum(-1)).clamp_min(0.0);
+}
+
+JoinedMap::JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join,
+                     at::ScalarType dtype)
+    : FeatureMap(dtype), kernel_(kernel), maps_(std::move(maps)), join_(join) {
   for (const auto& map : maps_) {
     if (join_ == Join::side_by_side) {
       features_ += map->features();
@@ -31,9 +36,9 @@ JoinedMap::JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMa
   }
 }
 
-at::Tensor JoinedMap::operator()(const at::Tensor& x) const {
+at::Tensor JoinedMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {
   std::vector<at::Tensor> parts;
-  for (const auto& map : maps_) parts.push_back((*map)(x));
+  for (const auto& map : maps_) parts.push_back(map->evaluate(x, dtype));
   if (join_ == Join::side_by_side) return at::cat(parts, -1);
   at::Tensor product = parts[0];
   for (std::size_t i = 1; i < parts.size(); ++i) product = product * parts[i];
@@ -83,7 +88,7 @@ std::unique_ptr<FeatureMap> join_terms(const Kernel& kernel, MapOptions options,
     options.seed = seed_for(options.seed, "next term");
   }
   if (maps.size() == 1) return std::move(maps[0]);
-  return std::make_unique<JoinedMap>(kernel, std::move(maps), JoinedMap::Join::side_by_side);
+  return std::make_unique<JoinedMap>(kernel, std::move(maps), JoinedMap::Join::side_by_side, options.dtype);
 }
 
 }  // namespace
@@ -100,7 +105,7 @@ std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Ten
     std::vector<std::unique_ptr<FeatureMap>> maps;
     for (std::size_t f = 0; f < term.terms()[0].size(); ++f)
       maps.push_back(make_product_map(term.factor(0, f), rows, o));
-    return std::make_unique<JoinedMap>(term, std::move(maps), JoinedMap::Join::element_by_element);
+    return std::make_unique<JoinedMap>(term, std::move(maps), JoinedMap::Join::element_by_element, o.dtype);
   });
 }
 

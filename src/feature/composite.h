@@ -10,11 +10,11 @@ class JoinedMap final : public FeatureMap {
  public:
   enum class Join { side_by_side, element_by_element };
 
-  JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join);
+  JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join, at::ScalarType dtype);
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return features_; }
-  at::Tensor operator()(const at::Tensor& x) const override;
+  at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   std::vector<at::Tensor> own_parameters() const override;
   MapReport report() const override;
 

@@ -13,12 +13,30 @@
 
 namespace ick {
 
+namespace {
+
+// How far the box must reach beyond the data so that what comes back from its walls counts for little: k there and back
+// is below 4e-6 (rbf, spectral mixture) or 3e-3 to 1e-4 (Matern 1/2 to 5/2) of k(0), at the longest lengthscale of the
+// start. (D)
+at::Tensor reach_of(const Factor& f, const at::Tensor& parameters) {
+  const at::Tensor second = parameters.narrow(1, f.first_parameter + 1, f.parameter_count - 1);
+  if (f.row->spectrum == Spectrum::gaussian_mixture) {  // one input: means, then scales; l = 1 / (2 pi scale)
+    const std::int64_t q = f.structure.components;
+    return 2.5 / (2.0 * std::numbers::pi * second.narrow(1, q, q).min()).view({1});
+  }
+  const double lengthscales = f.row->spectrum == Spectrum::gaussian ? 2.5 : 3.0;
+  return (lengthscales * std::get<0>(second.max(0))).expand({f.structure.inputs});
+}
+
+}  // namespace
+
 HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : kernel_(product), options_(options) {
+    : FeatureMap(options.dtype), kernel_(product) {
   const std::vector<Factor>& factors = kernel_.terms()[0];
   if (!(options.boundary > 1.0))
     throw UsageError("the boundary of Hilbert features must be above 1: the box encloses the data");
   if (x.size(0) == 0) throw DataError("there are no rows to lay the box of Hilbert features around; give at least one");
+  const at::Tensor parameters = kernel_.parameters().natural().detach();
   int inputs = 0;
   std::set<std::int64_t> seen;
   for (const Factor& f : factors) {
@@ -28,6 +46,10 @@ HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOpti
       if (seen.insert(column).second) continue;
       throw UsageError("Hilbert features take each column once in a product, found input " +
                        std::to_string(column + 1) + " twice; use Nystrom or Fourier");
+    }
+    if (f.row->spectrum == Spectrum::gaussian_mixture && f.structure.inputs > 1) {
+      throw UsageError("the waves of " + f.row->title() +
+                       " on several columns run aslant to the box of Hilbert features; use Nystrom or Fourier");
     }
     if (f.row->spectrum == Spectrum::gamma_mixture) {
       throw UsageError(f.row->title() + " has no spectral density in closed form; use Nystrom or Fourier");
@@ -54,7 +76,7 @@ HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOpti
       const at::Tensor low = std::get<0>(inside.min(0)), high = std::get<0>(inside.max(0));
       basis.centre = 0.5 * (low + high);
       const at::Tensor half = 0.5 * (high - low);
-      basis.half_width = options.boundary * at::where(half > 0, half, at::ones_like(half));
+      basis.half_width = at::maximum(options.boundary * half, half + reach_of(f, parameters));
       const std::vector<at::Tensor> axes(f.structure.inputs, at::arange(1, each + 1, at::kDouble));
       std::vector<at::Tensor> grid;
       for (const at::Tensor& axis : at::meshgrid(axes, "ij")) grid.push_back(axis.reshape(-1));
@@ -91,7 +113,7 @@ at::Tensor HilbertMap::series_features(const Factor& f, const Basis& basis, cons
   return at::cat(parts, 2);
 }
 
-at::Tensor HilbertMap::operator()(const at::Tensor& x) const {
+at::Tensor HilbertMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {
   const at::Tensor rows = checked_rows(x, kernel_);
   const at::Tensor parameters = kernel_.parameters().natural();
   const std::vector<Factor>& factors = kernel_.terms()[0];
@@ -105,7 +127,7 @@ at::Tensor HilbertMap::operator()(const at::Tensor& x) const {
     // The features of a product are all products of features: (E, n, J, 1) (E, n, 1, J') -> (E, n, J J')
     z = z.defined() ? (z.unsqueeze(3) * part.unsqueeze(2)).flatten(2) : part;
   }
-  return checked_features(z.to(options_.dtype));
+  return checked_features(z.to(dtype));
 }
 
 MapReport HilbertMap::report() const { return {"Hilbert (" + std::to_string(features_) + " features)", 0, 0.0}; }

@@ -15,7 +15,7 @@ class HilbertMap final : public FeatureMap {
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return features_; }
-  at::Tensor operator()(const at::Tensor& x) const override;
+  at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   MapReport report() const override;
 
  private:
@@ -32,7 +32,6 @@ class HilbertMap final : public FeatureMap {
                              const at::Tensor& x) const;
 
   Kernel kernel_;
-  MapOptions options_;
   std::vector<Basis> bases_;  // of each factor
   std::int64_t features_ = 1;
 };

@@ -45,11 +45,21 @@ bool purely_periodic(const std::vector<Factor>& factors) {
   return factors.size() == 1 && factors[0].structure.inputs == 1 && factors[0].row->spectrum == Spectrum::series;
 }
 
+// Linear, polynomial, categorical, constant, cosine, and products of them, whatever their parameters.
+bool has_finite_rank(const std::vector<Factor>& factors) {
+  return std::all_of(factors.begin(), factors.end(), [](const Factor& f) {
+    return f.row->spectrum == Spectrum::none || f.row->spectrum == Spectrum::origin ||
+           f.row->spectrum == Spectrum::line;
+  });
+}
+
+bool has_levels(const std::vector<Factor>& factors) {
+  return std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->inputs == Inputs::level; });
+}
+
 Placement choose(const std::vector<Factor>& factors, const std::vector<std::int64_t>& columns) {
   if (purely_periodic(factors)) return Placement::one_period;
-  if (std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->inputs == Inputs::level; })) {
-    return Placement::pivoted_cholesky;
-  }
+  if (has_levels(factors)) return Placement::pivoted_cholesky;
   if (columns.size() <= 1) {
     // Where a repeating kernel shares the column, an even grid may fall into step with it.
     const bool mixed = factors.size() > 1 && std::any_of(factors.begin(), factors.end(), repeats);
@@ -148,7 +158,14 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
     }
     residual[pivot] = 0.0;
   }
-  if (picked.empty()) picked.push_back(0);  // a kernel that is zero on all rows, or not finite: the map will say so
+  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. A kernel
+  // of finite rank never needs more; one point stands where it is zero on all rows.
+  const std::int64_t wanted =
+      has_finite_rank(product.terms()[0]) ? std::max<std::int64_t>(1, std::ssize(picked)) : count;
+  while (std::ssize(picked) < wanted) {
+    const std::int64_t row = random.below(n);
+    if (std::find(picked.begin(), picked.end(), row) == picked.end()) picked.push_back(row);
+  }
   return rows.index_select(0, at::tensor(picked, at::kLong));
 }
 
@@ -183,10 +200,10 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
     case Placement::automatic:
       break;
     case Placement::grid:
-      if (columns.size() > 1 || factors[0].row->inputs == Inputs::level) {
+      if (columns.size() > 1 || has_levels(factors)) {
         throw UsageError("a grid of inducing points is for one column of numbers; use k-means or pivoted Cholesky");
       }
-      points.z = on_grid(x, columns.empty() ? 0 : columns[0], columns.empty() ? 1 : count);
+      points.z = columns.empty() ? at::zeros({1, x.size(1)}, at::kDouble) : on_grid(x, columns[0], count);
       break;
     case Placement::one_period: {
       if (!purely_periodic(factors)) {

@@ -17,9 +17,9 @@ namespace ick {
 struct NystromMap::Fused {
   std::vector<Factor> factors;
   std::vector<FusedFactor> fused;
-  std::vector<const Parameter*> columns;  // constraint and fixed flag of each raw parameter
-  int inputs = 0;                         // of all factors, as they see them
-  int points = 0;                         // p
+  std::vector<ParameterSet::Column> columns;  // of the raw parameters; copies, because a graph may outlive its map
+  int inputs = 0;                             // of all factors, as they see them
+  int points = 0;                             // p
   bool train_points = false;
   at::Tensor turns;  // one period: z = origin + period * turns
   double origin = 0.0;
@@ -107,7 +107,7 @@ struct Member {
  private:
   static std::vector<double> natural(const Layout& layout, const double* raw) {
     std::vector<double> theta(layout.columns.size());
-    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = constrain(layout.columns[i]->constraint, raw[i]);
+    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = constrain(layout.columns[i].constraint, raw[i]);
     return theta;
   }
   static std::vector<double> placed(const Layout& layout, const std::vector<double>& theta, const at::Tensor& points,
@@ -259,7 +259,7 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
                          d_points.data_ptr<double>() + (e * p + i) * width);
         }
         for (std::int64_t i = 0; i < count; ++i) {
-          const Parameter& parameter = *layout.columns[i];
+          const ParameterSet::Column& parameter = layout.columns[i];
           if (parameter.fixed) continue;
           d_raw.data_ptr<double>()[e * count + i] =
               d_theta[i] * constrain_slope(parameter.constraint, raw.data_ptr<double>()[e * count + i]);
@@ -281,12 +281,14 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
 }  // namespace
 
 NystromMap::NystromMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : kernel_(product),
+    : FeatureMap(options.dtype),
+      kernel_(product),
       options_(options),
       points_(place_points(product, x, options.features, options.placement, options.seed)) {
   fused_ = std::make_shared<const Fused>(layout_of(kernel_, points_, options.train_points));
   if (options.train_points) {
-    points_.z = points_.z.unsqueeze(0).expand({product.members(), -1, -1}).contiguous().requires_grad_(true);
+    const at::Tensor start = points().detach();  // over one period: over each member's own
+    points_.z = start.expand({product.members(), features(), start.size(-1)}).clone().requires_grad_(true);
   }
 }
 
@@ -295,7 +297,7 @@ std::vector<at::Tensor> NystromMap::own_parameters() const {
 }
 
 at::Tensor NystromMap::points() const {
-  if (points_.placement != Placement::one_period || options_.train_points) return points_.z;
+  if (points_.placement != Placement::one_period || points_.z.requires_grad()) return points_.z;
   const Factor& f = kernel_.terms()[0][0];
   const at::Tensor period = kernel_.parameters().natural().narrow(1, f.first_parameter + 1, 1);  // (E, 1)
   const at::Tensor column = points_.origin + period * points_.turns;                             // (E, p)
@@ -310,22 +312,24 @@ MapReport NystromMap::report() const {
           jitter_steps_, jitter_of_step(jitter_steps_)};
 }
 
-at::Tensor NystromMap::operator()(const at::Tensor& x) const {
+at::Tensor NystromMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {
   const at::Tensor rows = checked_rows(x, kernel_);
-  if (options_.path == Path::reference || x.requires_grad()) return checked_features(reference(rows));
+  if (options_.path == Path::reference || x.requires_grad()) {
+    return checked_features(reference(rows).to(dtype));
+  }
   const at::Tensor& raw = kernel_.parameters().raw();
   const bool needs_gradient = at::GradMode::is_enabled() && (raw.requires_grad() || points_.z.requires_grad());
   std::vector<int> steps;
   at::Tensor z;
   if (needs_gradient) {
-    z = FusedNode::apply(raw, points_.z, rows, fused_, options_.dtype, &steps);
+    z = FusedNode::apply(raw, points_.z, rows, fused_, dtype, &steps);
   } else {
-    Result result = compute(*fused_, raw.detach(), points_.z.detach(), rows, options_.dtype, false);
+    Result result = compute(*fused_, raw.detach(), points_.z.detach(), rows, dtype, false);
     steps = result.steps;
     z = result.z;
   }
-  jitter_steps_ = *std::max_element(steps.begin(), steps.end());
   if (*std::min_element(steps.begin(), steps.end()) < 0) throw_not_positive_definite(kernel_);
+  jitter_steps_ = *std::max_element(steps.begin(), steps.end());
   return checked_features(z);
 }
 
@@ -335,17 +339,16 @@ at::Tensor NystromMap::reference(const at::Tensor& x) const {
   const at::Tensor scale = covariance.diagonal(0, 1, 2).mean(1).clamp_min(kSmallestDiagonal);  // (E)
   if (!at::isfinite(covariance).all().item<bool>()) throw_not_positive_definite(kernel_);
   std::vector<double> jitter(kernel_.members(), jitter_of_step(0));
-  jitter_steps_ = 0;
   for (int step = 0; step < kJitterSteps; ++step) {
     const at::Tensor added = at::tensor(jitter, at::kDouble) * scale;
     const auto [factor, info] =
         at::linalg_cholesky_ex(covariance + at::diag_embed(added.unsqueeze(1).expand({-1, features()})));
     const at::Tensor failed = info != 0;
     if (!failed.any().item<bool>()) {
+      jitter_steps_ = step;
       const at::Tensor solved = at::linalg_solve_triangular(factor, kernel_.matrix(z, x), /*upper=*/false);
-      return solved.transpose(1, 2).to(options_.dtype);  // (E, n, p)
+      return solved.transpose(1, 2);
     }
-    jitter_steps_ = step + 1;
     for (std::int64_t e = 0; e < kernel_.members(); ++e) {
       if (failed[e].item<bool>()) jitter[e] = jitter_of_step(step + 1);
     }

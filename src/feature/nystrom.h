@@ -14,7 +14,7 @@ class NystromMap final : public FeatureMap {
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return points_.z.size(-2); }
-  at::Tensor operator()(const at::Tensor& x) const override;
+  at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   std::vector<at::Tensor> own_parameters() const override;
   MapReport report() const override;
 
@@ -24,7 +24,7 @@ class NystromMap final : public FeatureMap {
   at::Tensor points() const;
 
  private:
-  at::Tensor reference(const at::Tensor& x) const;
+  at::Tensor reference(const at::Tensor& x) const;  // (E, n, p) in float64
 
   Kernel kernel_;
   MapOptions options_;

@@ -15,6 +15,7 @@ namespace ick {
 namespace {
 
 constexpr int kMostCombinations = 4096;
+constexpr int kMostHarmonics = 256;  // of a series within a drawn product: enough for a lengthscale of 0.02
 
 // m numbers in (0, 1): one in each of m equal shares, in random order, or drawn independently.
 at::Tensor uniforms(std::int64_t m, Draws draws, Random& random) {
@@ -28,6 +29,10 @@ at::Tensor uniforms(std::int64_t m, Draws draws, Random& random) {
     for (std::int64_t i = m - 1; i > 0; --i) std::swap(number[i], number[random.below(i + 1)]);
   }
   return u;
+}
+
+bool has_random(const std::vector<Factor>& factors) {
+  return std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
 }
 
 at::Tensor factor_parameters(const at::Tensor& parameters, const Factor& f) {
@@ -58,7 +63,7 @@ at::Tensor standard_normals(std::int64_t m, std::int64_t inputs, Draws draws, Ra
 }
 
 RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : kernel_(product), options_(options) {
+    : FeatureMap(options.dtype), kernel_(product), options_(options) {
   const std::int64_t pairs = options.features / 2;
   if (pairs < 1) throw UsageError("Fourier features come in pairs of cosine and sine; ask for at least 2");
   const std::vector<Factor>& factors = kernel_.terms()[0];
@@ -68,15 +73,20 @@ RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, c
   const auto series = std::count_if(factors.begin(), factors.end(),
                                     [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
   const double room = std::pow(kMostCombinations, 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, series)));
-  const int harmonics = static_cast<int>(std::min(static_cast<double>(pairs), room));
-  for (const Factor& f : factors) parts_.push_back(component_count(f, harmonics));
+  const int harmonics =
+      static_cast<int>(std::min(room, static_cast<double>(has_random(factors) ? kMostHarmonics : pairs)));
   // A periodic lengthscale that shrinks in training needs higher harmonics: pairs are shared out as if it were half.
   at::Tensor parameters = kernel_.parameters().natural().detach().clone();
   for (const Factor& f : factors) {
     if (f.row->spectrum == Spectrum::series) parameters.select(1, f.first_parameter + 2).mul_(0.5);
   }
   components_ = combinations(parameters, harmonics);
-  share_out(components_, pairs);
+  share_out(components_, pairs, options.seed);
+  for (std::size_t f = 0; f < factors.size(); ++f) {
+    int parts = component_count(factors[f], 1);
+    for (const Component& each : components_) parts = std::max(parts, each.part[f] + 1);
+    parts_.push_back(parts);
+  }
   for (std::size_t c = 0; c < components_.size(); ++c) {
     draw(components_[c], seed_for(options.seed, "frequencies " + std::to_string(c)));
     frequencies_ += components_[c].count;
@@ -119,39 +129,37 @@ std::vector<RandomFourierMap::Component> RandomFourierMap::combinations(const at
 }
 
 // Known frequencies: the heaviest components, one pair each. Drawn ones: pairs in proportion to the weights at the
-// start, at least one for every component kept; harmonics too light for half a pair are left out.
-void RandomFourierMap::share_out(std::vector<Component>& components, std::int64_t pairs) const {
+// start, and at least one for each component of a mixture. A harmonic that is due less than one pair gets one with that
+// probability, by a systematic draw, and then counts for more: the mean of z . z' over seeds is k, whatever was left
+// out.
+void RandomFourierMap::share_out(std::vector<Component>& components, std::int64_t pairs, std::uint64_t seed) const {
   const std::vector<Factor>& factors = kernel_.terms()[0];
-  const bool random =
-      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
-  const bool series =
-      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
   std::stable_sort(components.begin(), components.end(),
                    [](const Component& a, const Component& b) { return a.weight > b.weight; });
-  if (!random) {
+  if (!has_random(factors)) {
     if (std::ssize(components) > pairs) components.resize(pairs);
     return;
   }
-  double total = 0.0;
-  for (const Component& each : components) total += each.weight;
-  if (series) {
-    std::erase_if(components, [&](const Component& each) {
-      return each.weight * static_cast<double>(pairs) < 0.5 * total && &each != &components.front();
-    });
-  }
-  if (std::ssize(components) > pairs) {
+  const bool series =
+      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
+  const std::int64_t reserved = series ? 0 : std::ssize(components);
+  if (reserved > pairs) {
     throw UsageError("the product has " + std::to_string(components.size()) +
                      " spectral components; ask for at least twice as many Fourier features");
   }
-  double kept = 0.0;
-  for (const Component& each : components) kept += each.weight;
-  std::int64_t left = pairs - std::ssize(components);
+  const auto shared = static_cast<double>(pairs - reserved);
+  double total = 0.0;
+  for (const Component& each : components) total += each.weight;
+  double mark = Random(seed_for(seed, "components")).uniform(), running = 0.0;
   for (Component& each : components) {
-    each.count = 1 + static_cast<std::int64_t>(
-                         std::floor(static_cast<double>(pairs - std::ssize(components)) * each.weight / kept));
-    left -= each.count - 1;
+    const double due = shared * each.weight / total;
+    running += due;
+    each.count = series ? 0 : 1;
+    for (; mark < running; mark += 1.0) ++each.count;
+    if (series && due < 1.0) each.share /= due;  // drawn with probability `due`
   }
-  for (std::size_t c = 0; left > 0; c = (c + 1) % components.size(), --left) ++components[c].count;
+  if (mark < shared) ++components.front().count;  // rounding left the last mark beyond the sum
+  std::erase_if(components, [](const Component& each) { return each.count == 0; });
 }
 
 void RandomFourierMap::draw(Component& component, std::uint64_t seed) const {
@@ -175,7 +183,7 @@ void RandomFourierMap::draw(Component& component, std::uint64_t seed) const {
   }
 }
 
-at::Tensor RandomFourierMap::operator()(const at::Tensor& x) const {
+at::Tensor RandomFourierMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {
   const at::Tensor rows = checked_rows(x, kernel_);
   const std::vector<Factor>& factors = kernel_.terms()[0];
   const at::Tensor parameters = kernel_.parameters().natural();
@@ -200,16 +208,13 @@ at::Tensor RandomFourierMap::operator()(const at::Tensor& x) const {
   }
   const at::Tensor phase = at::cat(inputs, 1).matmul(at::cat(frequencies, 1).transpose(1, 2));  // (E, n, m)
   const at::Tensor amplitude = at::cat(amplitudes, 1).unsqueeze(1);
-  const at::Tensor z = at::cat({amplitude * phase.cos(), amplitude * phase.sin()}, 2).to(options_.dtype);
+  const at::Tensor z = at::cat({amplitude * phase.cos(), amplitude * phase.sin()}, 2).to(dtype);
   return checked_features(z);
 }
 
 MapReport RandomFourierMap::report() const {
-  const std::vector<Factor>& factors = kernel_.terms()[0];
-  const bool random =
-      std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
   MapReport report;
-  report.name = random ? "random Fourier (" : "Fourier series (";
+  report.name = has_random(kernel_.terms()[0]) ? "random Fourier (" : "Fourier series (";
   report.name += std::to_string(frequencies_) + " frequencies)";
   return report;
 }

@@ -15,7 +15,7 @@ class RandomFourierMap final : public FeatureMap {
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return 2 * frequencies_; }
-  at::Tensor operator()(const at::Tensor& x) const override;
+  at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   MapReport report() const override;
 
  private:
@@ -23,14 +23,14 @@ class RandomFourierMap final : public FeatureMap {
   struct Component {
     std::vector<int> part;             // component of each factor
     std::vector<double> sign;          // of its frequencies
-    double share = 1.0;                // 1/2 for each factor that appears with both signs
+    double share = 1.0;                // 1/2 for each factor with both signs; 1 / probability if it was drawn
     double weight = 0.0;               // at the start, to share out the frequencies
     std::int64_t count = 1;            // m_c
     std::vector<SpectralDraws> draws;  // of each factor
   };
 
   std::vector<Component> combinations(const at::Tensor& parameters, int harmonics) const;
-  void share_out(std::vector<Component>& components, std::int64_t pairs) const;
+  void share_out(std::vector<Component>& components, std::int64_t pairs, std::uint64_t seed) const;
   void draw(Component& component, std::uint64_t seed) const;
 
   Kernel kernel_;

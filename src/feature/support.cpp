@@ -39,21 +39,6 @@ void check_finite(const at::Tensor& x, const Kernel& kernel) {
   }
 }
 
-void check_levels(const at::Tensor& x, const Kernel& kernel) {
-  for (const auto& factors : kernel.terms()) {
-    for (const Factor& f : factors) {
-      if (f.row->inputs != Inputs::level) continue;
-      for (std::int64_t j = 0; j < x.size(0); ++j) {
-        const double code = x.data_ptr<double>()[j * x.size(1) + f.columns[0]];
-        if (code >= 0.0 && code < f.structure.levels && code == std::floor(code)) continue;
-        throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(f.columns[0] + 1) +
-                        ": a level code outside 0 to " + std::to_string(f.structure.levels - 1) +
-                        "; the map knows only the levels it was made with");
-      }
-    }
-  }
-}
-
 }  // namespace
 
 at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
@@ -61,7 +46,9 @@ at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
     throw UsageError("a feature map takes rows of " + std::to_string(kernel.inputs()) + " columns");
   }
   const at::Tensor rows = x.to(at::kDouble).contiguous();
-  check_levels(rows, kernel);
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) check_levels(f, rows);
+  }
   check_finite(rows, kernel);
   kernel.parameters().check();
   return rows;

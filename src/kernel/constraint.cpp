@@ -11,6 +11,9 @@ namespace {
 
 double sigmoid(double r) { return r >= 0.0 ? 1.0 / (1.0 + std::exp(-r)) : std::exp(r) / (1.0 + std::exp(r)); }
 
+// log(high / low), of bounds whose ratio may be too large for a double
+double log_ratio(const Constraint& c) { return std::log(c.high) - std::log(c.low); }
+
 }  // namespace
 
 Constraint Constraint::interval(double low, double high) {
@@ -31,7 +34,7 @@ double constrain(const Constraint& constraint, double raw) {
       break;
   }
   const double share = sigmoid(raw);
-  if (constraint.low > 0.0) return constraint.low * std::exp(std::log(constraint.high / constraint.low) * share);
+  if (constraint.low > 0.0) return constraint.low * std::exp(log_ratio(constraint) * share);
   return constraint.low + (constraint.high - constraint.low) * share;
 }
 
@@ -44,7 +47,8 @@ double unconstrain(const Constraint& constraint, double value) {
     case Constraint::Kind::interval:
       break;
   }
-  if (constraint.low > 0.0) return std::log(std::log(value / constraint.low) / std::log(constraint.high / value));
+  if (constraint.low > 0.0)
+    return std::log((std::log(value) - std::log(constraint.low)) / (std::log(constraint.high) - std::log(value)));
   return std::log((value - constraint.low) / (constraint.high - value));
 }
 
@@ -58,7 +62,7 @@ double constrain_slope(const Constraint& constraint, double raw) {
       break;
   }
   const double slope = sigmoid(raw) * sigmoid(-raw);
-  if (constraint.low > 0.0) return constrain(constraint, raw) * std::log(constraint.high / constraint.low) * slope;
+  if (constraint.low > 0.0) return constrain(constraint, raw) * log_ratio(constraint) * slope;
   return (constraint.high - constraint.low) * slope;
 }
 

@@ -7,9 +7,8 @@
 //   at.x(d), at.y(d)     input d of the first and of the second row
 //   at.p(k, i, j)        number (i, j) of the kernel's k-th parameter, in natural units
 //   at.lookup(k, a, j)   number (a, j) of the k-th parameter, where the level a is an input
-//   at.sin_between(d)    sin(2 pi f (x_d - y_d)), where the kernel says f = frequency(at, d), in turns per unit; the
-//   fast
-//                        path gets it from one sine and cosine per row
+//   at.sin_between(d)    sin(2 pi f (x_d - y_d)), where the kernel says f = frequency(at, d), in turns per unit;
+//                        the fast path gets it from one sine and cosine per row
 //   at.structure()       sizes
 // Its numbers are plain doubles (here), tensors (tensor_number.h) or SIMD lanes with derivatives (lanes.h, dual.h);
 // each kind defines + - * and the functions below.

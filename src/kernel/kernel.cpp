@@ -77,6 +77,9 @@ class Binder {
         throw DataError(where(call.position) + "no column named \"" + column + "\"" + did_you_mean(column, names));
       }
       columns.push_back(found - names.begin());
+      if (std::find(columns.begin(), columns.end() - 1, columns.back()) != columns.end() - 1) {
+        throw UsageError(where(call.position) + call.name + " names column \"" + column + "\" twice; once is enough");
+      }
     }
     return columns;
   }
@@ -182,7 +185,7 @@ class Binder {
     }
     if (count != 1 && std::ssize(argument.values) != parameter.count) {
       throw UsageError(where(argument.position) + argument.name + " has " + std::to_string(count) +
-                       " values; expected 1 or " + std::to_string(parameter.count));
+                       " values; expected 1" + (parameter.count > 1 ? " or " + std::to_string(parameter.count) : ""));
     }
     parameter.fixed = argument.kind == Argument::Kind::fixed;
     if (argument.kind == Argument::Kind::bounded) {
@@ -255,6 +258,7 @@ Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>&
   if (expression.empty()) throw UsageError("a kernel expression needs at least one kernel");
   Binder binder(inputs, options, *parameters_);
   for (std::size_t t = 0; t < expression.size(); ++t) {
+    if (expression[t].empty()) throw UsageError("a term of a kernel expression needs at least one kernel");
     std::vector<Factor> factors;
     bool has_scale = false;  // a kernel of this term's own came before
     for (const Call& call : expression[t]) {
@@ -282,6 +286,18 @@ at::Tensor Kernel::embed(const Factor& f, const at::Tensor& x) {
          at::stack({latitude.cos() * longitude.cos(), latitude.cos() * longitude.sin(), latitude.sin()}, -1);
 }
 
+void check_levels(const Factor& f, const at::Tensor& x) {
+  if (f.row->inputs != Inputs::level) return;
+  const at::Tensor codes = x.detach().select(-1, f.columns[0]).flatten().contiguous();
+  for (std::int64_t j = 0; j < codes.size(0); ++j) {
+    const double code = codes.data_ptr<double>()[j];
+    if (code >= 0.0 && code < f.structure.levels && code == std::floor(code)) continue;
+    throw DataError("row " + std::to_string(j + 1) + ", input " + std::to_string(f.columns[0] + 1) +
+                    ": a level code outside 0 to " + std::to_string(f.structure.levels - 1) +
+                    "; the kernel knows only the levels it was made with");
+  }
+}
+
 namespace {
 
 // (n, D) or (E, n, D) to (1 or E, n, D) in float64
@@ -303,6 +319,8 @@ at::Tensor evaluate(const std::vector<std::vector<Factor>>& terms, const at::Ten
   for (const std::vector<Factor>& factors : terms) {
     at::Tensor product;
     for (const Factor& f : factors) {
+      check_levels(f, x);
+      check_levels(f, y);
       const at::Tensor value =
           kernel_values(f.row->index, f.structure, parameters.narrow(1, f.first_parameter, f.parameter_count),
                         Kernel::embed(f, x), Kernel::embed(f, y), paired);
@@ -316,7 +334,8 @@ at::Tensor evaluate(const std::vector<std::vector<Factor>>& terms, const at::Ten
 }  // namespace
 
 at::Tensor Kernel::matrix(const at::Tensor& x, const at::Tensor& y) const {
-  return evaluate(terms_, parameters_->natural(), rows_of(x, inputs_, members()), rows_of(y, inputs_, members()), false);
+  return evaluate(terms_, parameters_->natural(), rows_of(x, inputs_, members()), rows_of(y, inputs_, members()),
+                  false);
 }
 
 at::Tensor Kernel::diagonal(const at::Tensor& x) const {

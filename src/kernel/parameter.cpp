@@ -1,6 +1,7 @@
 #include "ick/kernel/parameter.h"
 
 #include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
 
 #include <cmath>
 #include <iterator>
@@ -23,7 +24,8 @@ at::Tensor constrain(const Constraint& constraint, const at::Tensor& raw) {
       break;
   }
   const at::Tensor share = raw.sigmoid();
-  if (constraint.low > 0.0) return constraint.low * (share * std::log(constraint.high / constraint.low)).exp();
+  if (constraint.low > 0.0)
+    return constraint.low * (share * (std::log(constraint.high) - std::log(constraint.low))).exp();
   return constraint.low + (constraint.high - constraint.low) * share;
 }
 
@@ -77,15 +79,19 @@ void ParameterSet::set(std::string_view path, double value) { set(path, at::full
 
 void ParameterSet::set(std::string_view path, const at::Tensor& values) {
   const Parameter& parameter = find(path);
+  if (!at::is_expandable_to(values.sizes(), {members_, parameter.count})) {
+    throw UsageError(parameter.path + " takes values of shape (" + std::to_string(members_) + ", " +
+                     std::to_string(parameter.count) + "), or what broadcasts to it");
+  }
   at::Tensor raw = values.detach().to(at::kDouble).expand({members_, parameter.count}).clone();
   double* number = raw.data_ptr<double>();
   for (std::int64_t i = 0; i < raw.numel(); ++i) number[i] = unconstrain_or_throw(parameter, number[i]);
   raw_.detach().narrow(1, parameter.first, parameter.count).copy_(raw);
 }
 
-std::vector<const Parameter*> ParameterSet::columns() const {
-  std::vector<const Parameter*> columns;
-  for (const Parameter& each : parameters_) columns.insert(columns.end(), each.count, &each);
+std::vector<ParameterSet::Column> ParameterSet::columns() const {
+  std::vector<Column> columns;
+  for (const Parameter& each : parameters_) columns.insert(columns.end(), each.count, {each.constraint, each.fixed});
   return columns;
 }
 
@@ -96,7 +102,8 @@ void ParameterSet::check() const {
     for (const Parameter& each : parameters_) {
       for (std::int64_t i = 0; i < each.count; ++i) {
         const double value = ick::constrain(each.constraint, number[e * size_ + each.first + i]);
-        if (std::isfinite(value) && (each.constraint.kind != Constraint::Kind::positive || value > 0.0)) continue;
+        const bool above_zero = each.constraint.kind != Constraint::Kind::real && each.constraint.low >= 0.0;
+        if (std::isfinite(value) && (value > 0.0 || !above_zero)) continue;
         throw NumericError(each.path + " has become " + number_text(value) + " in member " + std::to_string(e + 1) +
                            " (expected " + describe(each.constraint) +
                            "); bound it in the formula, as in bounded(start, low, high), or lower the learning rate");

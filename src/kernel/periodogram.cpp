@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -12,7 +14,8 @@ namespace ick {
 
 namespace {
 
-constexpr std::size_t kMostRows = 4096;    // a seeded draw of more; uneven sampling keeps high frequencies visible
+constexpr std::size_t kMostRows =
+    4096;  // a seeded draw of more: uneven places show frequencies beyond half their own density
 constexpr std::size_t kMostSteps = 20000;  // of the frequency grid
 constexpr double kStepsPerCycle = 5.0;     // grid steps within 1 / span, the width of a peak
 
@@ -79,6 +82,8 @@ std::vector<double> periodogram(const std::vector<double>& x, const std::vector<
 
 std::vector<double> strongest_frequencies(std::span<const double> x, std::span<const double> y, int count) {
   if (x.size() != y.size()) throw UsageError("a spectrum needs as many values as places");
+  std::vector<double> all;
+  std::copy_if(x.begin(), x.end(), std::back_inserter(all), [](double each) { return std::isfinite(each); });
   std::vector<double> places, values;
   Random random(seed_for(0, "periodogram"));
   const double keep =
@@ -98,7 +103,7 @@ std::vector<double> strongest_frequencies(std::span<const double> x, std::span<c
   if (std::inner_product(values.begin(), values.end(), values.begin(), 0.0) <= 1e-20 * before) return {};
 
   const double step = 1.0 / (kStepsPerCycle * span);
-  const auto steps = static_cast<std::size_t>(highest_frequency(places, span) / step);
+  const auto steps = static_cast<std::size_t>(highest_frequency(std::move(all), span) / step);
   if (steps < 3) return {};
   const std::vector<double> power = periodogram(places, values, step, steps);
   std::vector<std::size_t> peaks;
@@ -106,9 +111,13 @@ std::vector<double> strongest_frequencies(std::span<const double> x, std::span<c
     if (power[f] > power[f - 1] && power[f] >= power[f + 1]) peaks.push_back(f);
   }
   std::sort(peaks.begin(), peaks.end(), [&](std::size_t a, std::size_t b) { return power[a] > power[b]; });
+  // Noise explains more than this share at the best of independent frequencies in one case of fifty: each share is
+  // about exponential with mean 2 / n.
+  const double independent = static_cast<double>(steps) / kStepsPerCycle;
+  const double noise = 2.0 * (std::log(independent) + 4.0) / static_cast<double>(places.size());
   std::vector<double> frequencies;
   for (const std::size_t f : peaks) {
-    if (std::ssize(frequencies) >= count) break;
+    if (std::ssize(frequencies) >= count || power[f] < noise) break;
     // The top of the parabola through the peak and its neighbours.
     const double bend = power[f - 1] - 2.0 * power[f] + power[f + 1];
     const double shift = bend < 0.0 ? 0.5 * (power[f - 1] - power[f + 1]) / bend : 0.0;

@@ -11,6 +11,8 @@ namespace ick {
 
 namespace {
 
+constexpr double kNormalShape = 1e6;  // a gamma variable of larger shape is a cubed normal one to 1e-8
+
 // x^a e^-x / Gamma(a)
 double gamma_weight(double a, double x) { return std::exp(a * std::log(x) - x - std::lgamma(a)); }
 
@@ -46,6 +48,7 @@ double unit_gamma_quantile(double u, double shape) {
   // x.
   const double third = 1.0 / (9.0 * shape);
   const double cube = 1.0 - third + normal_quantile(u) * std::sqrt(third);
+  if (shape > kNormalShape) return std::pow(cube, 3.0);
   double log_x = cube > 0.1 ? std::log(shape) + 3.0 * std::log(cube) : (std::log(u) + std::lgamma(shape + 1.0)) / shape;
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 200; ++i) {
@@ -66,6 +69,7 @@ double unit_gamma_quantile(double u, double shape) {
 // P(shape, shape x) = u stays put:  dx/dshape = -x ((dP/dshape) / (dP/dlog x) + 1 / shape), the first by fourth-order
 // differences of log P, which bends on the scale of the shape or, when that is large, of its root.
 double unit_gamma_slope(double x, double shape) {
+  if (shape > kNormalShape) return -(x - 1.0) / (2.0 * shape);  // x - 1 is normal with variance 1 / shape
   const double h = 2e-3 * std::min(shape, std::sqrt(shape));
   const auto log_p = [&](double steps) { return std::log(lower_gamma(shape + steps * h, shape * x)); };
   const double by_shape = (8.0 * (log_p(1.0) - log_p(-1.0)) - (log_p(2.0) - log_p(-2.0))) / (12.0 * h);

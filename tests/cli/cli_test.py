@@ -72,6 +72,15 @@ class Errors(unittest.TestCase):
         self.expect(["explain", "rbf(x, lengthscale=-2)"], 2,
                     "formula column 8: lengthscale = -2 is not a positive number")
 
+    def test_unknown_words(self):
+        self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
+        self.expect(["fly"], 2, 'no command named "fly"; there are list and explain')
+        self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
+        self.expect(["list", "horses"], 2, 'no list named "horses"; there are kernels and features')
+
+    def test_a_column_twice(self):
+        self.expect(["explain", "rbf(x, x)"], 2, 'formula column 1: rbf names column "x" twice; once is enough')
+
     def test_no_columns(self):
         self.expect(["explain", "rbf()"], 2, "formula column 1: rbf has no column; name at least one, as in rbf(x)")
 

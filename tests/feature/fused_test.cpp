@@ -188,6 +188,21 @@ TEST(Fused, BitsDoNotDependOnThreadsOrGradients) {
   at::set_num_threads(threads);
 }
 
+TEST(Fused, AGraphOutlivesItsMapAndCanBeWalkedTwice) {
+  at::Tensor raw, z;
+  {
+    const Kernel kernel = feature_kernel("periodic(t) * rbf(x)");
+    z = (*map_of(kernel, options_of(8, at::kDouble, false), Path::fused))(feature_rows(20, 3));
+    raw = kernel.parameters().raw();
+  }
+  const at::Tensor upstream = random_like(z, 4);
+  z.backward(upstream, /*retain_graph=*/true);
+  const at::Tensor once = raw.grad().clone();
+  z.backward(upstream);
+  ASSERT_GT(largest(once), 0.0);
+  EXPECT_TRUE(at::equal(raw.grad(), 2.0 * once));
+}
+
 TEST(Fused, NoRowsNoFeatures) {
   for (const Path path : {Path::fused, Path::reference}) {
     const Kernel kernel = feature_kernel("rbf(x) * periodic(t) + categorical(level)", 3);

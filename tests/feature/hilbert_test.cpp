@@ -75,13 +75,14 @@ TEST(Hilbert, AgreesWithNystrom) {
   }
 }
 
-// At the edge the first image stands 2 (c - 1) away, and k(x, x) comes out short by k of that distance.
+// At the edge the first image stands 2 (L - 1) away, and k(x, x) comes out short by k of that distance. The box reaches
+// 2.5 lengthscales beyond the data, or further where the boundary says so.
 TEST(Hilbert, MissesByTheImageAtTheEdge) {
   const at::Tensor x = at::linspace(-1.0, 1.0, 21, at::kDouble).unsqueeze(1);
   const Kernel kernel = kernel_on("rbf(x, lengthscale=0.4)", x, {"x"});
-  for (const double boundary : {1.2, 1.5, 2.0}) {
+  for (const double boundary : {1.2, 1.5, 2.1, 2.2}) {
     const auto map = make_feature_map(kernel, x, hilbert(64, boundary));
-    const double image = std::exp(-0.5 * std::pow(2.0 * (boundary - 1.0) / 0.4, 2.0));
+    const double image = std::exp(-0.5 * std::pow(2.0 * (std::max(boundary, 2.0) - 1.0) / 0.4, 2.0));
     EXPECT_NEAR(map->residual(x)[0][20].item<double>(), image, 1e-9) << boundary;
   }
 }
@@ -115,7 +116,26 @@ TEST(Hilbert, OneRowAndConstantColumnsHaveABox) {
   const at::Tensor x = at::full({3, 1}, 7.0, at::kDouble);
   const Kernel kernel = kernel_on("rbf(x, lengthscale=0.2)", x, {"x"});
   const auto map = make_feature_map(kernel, x, hilbert(64));
-  EXPECT_LT(largest(gram((*map)(x)) - 1.0), 1e-6);
+  // Images stand 5 lengthscales away on both sides.
+  EXPECT_NEAR(largest(gram((*map)(x)) - 1.0), 2.0 * std::exp(-12.5), 1e-9);
+}
+
+TEST(Hilbert, DefaultsServeTheKernelsOwnStart) {
+  const at::Tensor x = feature_rows(60, 8, 1.0);
+  struct Case {
+    const char* formula;
+    std::int64_t features;
+    double bound;
+  };
+  for (const Case& each : {Case{"rbf(x)", 32, 1e-4}, Case{"rbf(x, t)", 400, 1e-3}, Case{"rbf(x, t, u)", 8000, 5e-3},
+                           Case{"matern52(x)", 64, 1e-3}, Case{"spectral_mixture(x)", 64, 1e-3}}) {
+    const Kernel kernel = kernel_on(each.formula, x, kFeatureColumns, kFeatureLevels);
+    MapOptions options;
+    options.kind = MapKind::hilbert;
+    options.features = each.features;
+    options.dtype = at::kDouble;
+    EXPECT_LT(hilbert_miss(kernel, x, options), each.bound) << each.formula;
+  }
 }
 
 TEST(Hilbert, Refusals) {
@@ -130,6 +150,10 @@ TEST(Hilbert, Refusals) {
             "Hilbert features take each column once in a product, found input 2 twice; use Nystrom or Fourier");
   EXPECT_EQ(refusal("rational_quadratic(x)", 1.5),
             "rational_quadratic has no spectral density in closed form; use Nystrom or Fourier");
+  EXPECT_EQ(
+      refusal("spectral_mixture(x, t)", 1.5),
+      "the waves of spectral_mixture on several columns run aslant to the box of Hilbert features; use Nystrom or "
+      "Fourier");
   EXPECT_EQ(refusal("linear(x)", 1.5), "linear has no spectrum, so it has no Fourier or Hilbert features; use Nystrom");
   EXPECT_EQ(refusal("rbf(x)", 1.0), "the boundary of Hilbert features must be above 1: the box encloses the data");
   EXPECT_EQ(refusal("rbf(x)", std::nan("")),

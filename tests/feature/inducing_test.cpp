@@ -175,6 +175,28 @@ TEST(Inducing, PivotedCholeskyStopsWhenNothingIsLeft) {
   EXPECT_EQ(points("cosine(x)"), 2);
 }
 
+// A kernel that looks smooth at the start may turn out rough: the number of points is not the rank of the start.
+TEST(Inducing, PivotedCholeskyLeavesRoomForWhatIsLearned) {
+  const at::Tensor x = at::linspace(0.0, 10.0, 300, at::kDouble).unsqueeze(1);
+  Kernel kernel = kernel_on("rbf(a, lengthscale=1000) * periodic(a, period=3, lengthscale=3)", x, {"a"});
+  const auto map = make_feature_map(kernel, x, exact(64));
+  EXPECT_EQ(map->features(), 64);
+  kernel.parameters().set("term1.a.rbf.lengthscale", 1.0);
+  kernel.parameters().set("term1.a.periodic.lengthscale", 1.0);
+  EXPECT_LT(covariance_miss(*map, x), 0.02);
+}
+
+TEST(Inducing, TrainedPointsStartOverEachMembersOwnPeriod) {
+  const at::Tensor x = at::linspace(0.0, 10.0, 100, at::kDouble).unsqueeze(1);
+  Kernel kernel = kernel_on("periodic(a, lengthscale=1)", x, {"a"}, {}, {3, 0});
+  kernel.parameters().set("term1.a.periodic.period", at::tensor({1.0, 3.0, 0.37}, at::kDouble).view({3, 1}));
+  MapOptions options = exact(16);
+  options.train_points = true;
+  const auto map = make_feature_map(kernel, x, options);
+  EXPECT_EQ(map->own_parameters()[0].sizes(), (std::vector<std::int64_t>{3, 16, 1}));
+  EXPECT_LT(covariance_miss(*map, x), 1e-3);
+}
+
 TEST(Inducing, KernelThatIsZeroOnAllRowsGivesOneFeature) {
   const at::Tensor x = at::zeros({20, 1}, at::kDouble), y = column(at::tensor({0.0, 2.0}, at::kDouble));
   const Kernel kernel = kernel_on("linear(x)", x, {"x"});
@@ -235,6 +257,8 @@ TEST(Inducing, Refusals) {
   EXPECT_EQ(usage("categorical(level)", 8, Placement::grid), grid);
   const std::string period =
       "inducing points over one period are for a periodic kernel alone on one column; use automatic";
+  EXPECT_EQ(usage("constant() * categorical(level)", 8, Placement::grid),
+            "a grid of inducing points is for one column of numbers; use k-means or pivoted Cholesky");
   EXPECT_EQ(usage("rbf(x)", 8, Placement::one_period), period);
   EXPECT_EQ(usage("periodic(x) * rbf(x)", 8, Placement::one_period), period);
   EXPECT_EQ(usage("rbf(x)", 0, Placement::automatic), "a feature map needs at least one inducing point");

@@ -60,7 +60,7 @@ TEST(MapErrors, NameTheRowAndInputThatIsNotFinite) {
           const std::string place = "row 5, input " + std::to_string(column + 1);
           const std::string expected =
               row.inputs == Inputs::level
-                  ? place + ": a level code outside 0 to 3; the map knows only the levels it was made with"
+                  ? place + ": a level code outside 0 to 3; the kernel knows only the levels it was made with"
                   : place + " is not finite; fill or drop missing values before a kernel reads them";
           EXPECT_EQ(message_of<DataError>([&] { (*map)(x); }), expected)
               << row.title() << text(variant) << " " << broken;
@@ -147,6 +147,25 @@ TEST(MapErrors, RowsOfAnotherWidthAreRefused) {
   }
 }
 
+TEST(MapErrors, LevelsTheKernelDoesNotKnow) {
+  const Kernel kernel = feature_kernel("categorical(level)");
+  at::Tensor x = feature_rows(4, 1);
+  const at::Tensor known = x.clone();
+  x[1][4] = 4.0;
+  const std::string expected =
+      "row 2, input 5: a level code outside 0 to 3; the kernel knows only the levels it was made with";
+  EXPECT_EQ(message_of<DataError>([&] { kernel.matrix(known, x); }), expected);
+  EXPECT_EQ(message_of<DataError>([&] { kernel.matrix(x, known); }), expected);
+  EXPECT_EQ(message_of<DataError>([&] { make_feature_map(kernel, x); }), expected);
+}
+
+TEST(MapErrors, NumberTypes) {
+  MapOptions options;
+  options.dtype = at::kHalf;
+  EXPECT_EQ(message_of<UsageError>([&] { make_feature_map(feature_kernel("rbf(x)"), feature_rows(4, 1), options); }),
+            "features are of type float32 or float64");
+}
+
 TEST(MapErrors, LevelsTheMapDoesNotKnow) {
   const Kernel kernel = feature_kernel("rbf(x) * categorical(level)");
   const auto map = map_of(kernel, kVariants[0]);
@@ -154,7 +173,7 @@ TEST(MapErrors, LevelsTheMapDoesNotKnow) {
     at::Tensor x = feature_rows(5, 1);
     x[1][4] = code;
     EXPECT_EQ(message_of<DataError>([&] { (*map)(x); }),
-              "row 2, input 5: a level code outside 0 to 3; the map knows only the levels it was made with");
+              "row 2, input 5: a level code outside 0 to 3; the kernel knows only the levels it was made with");
   }
 }
 

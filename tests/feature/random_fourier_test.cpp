@@ -46,8 +46,25 @@ std::vector<std::string> formulas_with_a_spectrum() {
 }
 
 // Twelve independent maps of 5,000 features: the mean of z . z' lies within five of its standard errors of k, entry by
-// entry, and no single map is off by more than 5 (p / 2)^-1/2 k(0). Harmonics with a weight below 0.5 / 2500 are left
-// out of a product: 4e-4 allows for the two or three of them that are not much lighter.
+// entry, and no single map is off by more than 5 (p / 2)^-1/2 k(0). 4e-4 allows for the harmonics beyond the longest
+// series kept.
+// With few features most harmonics are left out, and those drawn stand for the others.
+TEST(RandomFourier, FewFeaturesAreRightOnAverage) {
+  const at::Tensor x = feature_rows(5, 3, 1.5);
+  for (const std::string formula : {"rbf(x) * periodic(t, lengthscale=0.3) * periodic(u, lengthscale=0.5)",
+                                    "rbf(x) * periodic(t, lengthscale=0.1)"}) {
+    const Kernel kernel = kernel_on(formula, x, kFeatureColumns, kFeatureLevels);
+    constexpr int kSeeds = 600;
+    std::vector<at::Tensor> all;
+    for (int seed = 0; seed < kSeeds; ++seed) {
+      all.push_back(fourier_gram(kernel, x, 16, Draws::orthogonal, static_cast<std::uint64_t>(seed))[0]);
+    }
+    const at::Tensor grams = at::stack(all), error = grams.std(0) / std::sqrt(static_cast<double>(kSeeds));
+    const at::Tensor off = (grams.mean(0) - kernel.matrix(x, x)[0].detach()).abs();
+    EXPECT_LT((off / (error + 2e-3)).max().item<double>(), 5.0) << formula;
+  }
+}
+
 TEST(RandomFourier, TendsToTheKernel) {
   constexpr int kSeeds = 12;
   const at::Tensor x = feature_rows(8, 3, 1.5);

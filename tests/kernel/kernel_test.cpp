@@ -276,7 +276,8 @@ TEST(KernelMessages, WrongRequests) {
       {"linear(lat, lon, sphere)",
        "formula column 1: linear does not work on the sphere; use rbf, matern12, matern32 and matern52"},
       {"rbf(lat, sphere)", "formula column 1: rbf (sphere) has 1 columns; it takes latitude and longitude"},
-      {"categorical(site, site)", "formula column 1: categorical has 2 columns; it takes one column of levels"},
+      {"categorical(site, t)", "formula column 1: categorical has 2 columns; it takes one column of levels"},
+      {"rbf(t, t)", "formula column 1: rbf names column \"t\" twice; once is enough"},
       {"rbf()", "formula column 1: rbf has no column; name at least one, as in rbf(x)"},
       {"rbf(t, lenghtscale=2)",
        "formula column 8: rbf has no parameter named \"lenghtscale\"; did you mean \"lengthscale\"?"},
@@ -333,6 +334,11 @@ TEST(KernelMessages, WrongShapes) {
             }),
             "inputs of a kernel must be rows of 4 columns");
   EXPECT_EQ(message_of([&] { kernel.diagonal(at::ones({4})); }), "inputs of a kernel must be rows of 4 columns");
+  EXPECT_EQ(message_of([&] {
+              kernel.matrix(at::ones({3, 5, 4}), rows(2, 1));
+            }),
+            "inputs of a kernel are for 3 members, but it has 2");
+  EXPECT_EQ(message_of([] { Kernel({{}}, inputs()); }), "a term of a kernel expression needs at least one kernel");
   EXPECT_EQ(message_of([] { Kernel({}, inputs()); }), "a kernel expression needs at least one kernel");
   EXPECT_EQ(message_of([] { bound("rbf(t)", 0); }), "a kernel needs at least one member");
 }

@@ -67,13 +67,17 @@ TEST(ParameterSet, EmptyHasNoColumns) {
   EXPECT_TRUE(set.columns().empty());
 }
 
-TEST(ParameterSet, ColumnsNameTheirParameter) {
-  const ParameterSet set = some_parameters();
-  const std::vector<const Parameter*> columns = set.columns();
+TEST(ParameterSet, ColumnsKnowTheirConstraint) {
+  const std::vector<ParameterSet::Column> columns = some_parameters().columns();
   ASSERT_EQ(columns.size(), 5u);
-  EXPECT_EQ(columns[2]->path, "term1.t.rbf.lengthscale");
-  EXPECT_EQ(columns[3]->path, "term1.site.categorical.loading");
-  EXPECT_TRUE(columns[4]->fixed);
+  EXPECT_EQ(columns[3].constraint.kind, Constraint::Kind::real);  // a loading
+  EXPECT_FALSE(columns[3].fixed);
+  EXPECT_TRUE(columns[4].fixed);
+}
+
+TEST(ParameterSet, SetRefusesAnotherShape) {
+  ParameterSet set = some_parameters();
+  EXPECT_THROW(set.set("term1.t.rbf.lengthscale", at::ones({3, 7}, at::kDouble)), UsageError);
 }
 
 TEST(ParameterSet, SetByNumberOrTensor) {
@@ -100,7 +104,7 @@ TEST(ParameterSet, GradientsReachRawButNotThroughFixedColumns) {
     EXPECT_EQ(at_place(gradient, e, 4), 0.0) << "fixed";
     for (std::int64_t i = 0; i < 4; ++i) {
       const double slope =
-          constrain_slope(set.columns()[static_cast<std::size_t>(i)]->constraint, at_place(set.raw().detach(), e, i));
+          constrain_slope(set.columns()[static_cast<std::size_t>(i)].constraint, at_place(set.raw().detach(), e, i));
       EXPECT_NEAR(at_place(gradient, e, i), at_place(weights, e, i) * slope, 1e-12 * std::abs(slope) * 3.0);
     }
   }

@@ -57,6 +57,28 @@ TEST(Periodogram, HourlyDataWithADailyAndAWeeklyRhythm) {
   EXPECT_NEAR(1.0 / found[1], 168.0, 3.0);
 }
 
+TEST(Periodogram, ThinningKeepsFastRhythms) {
+  Series series;
+  for (int i = 0; i < 20000; ++i) {
+    series.x.push_back(i);
+    series.y.push_back(std::sin(2.0 * std::numbers::pi * i / 6.3));
+  }
+  const std::vector<double> found = strongest_frequencies(series.x, series.y, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NEAR(1.0 / found[0], 6.3, 0.001);
+}
+
+TEST(Periodogram, NoiseHasNoRhythm) {
+  int found = 0;
+  for (int seed = 0; seed < 50; ++seed) {
+    Random random(static_cast<std::uint64_t>(seed));
+    Series series;
+    for (int i = 0; i < 300; ++i) series.x.push_back(i), series.y.push_back(random.normal());
+    found += strongest_frequencies(series.x, series.y, 1).empty() ? 0 : 1;
+  }
+  EXPECT_LE(found, 5);
+}
+
 TEST(Periodogram, NothingWhereThereIsNothing) {
   const std::vector<double> few = {0.0, 1.0, 2.0}, constant(50, 3.0), empty;
   std::vector<double> line, places;

@@ -35,12 +35,12 @@ TEST_P(Start, Admitted) {
   const Kernel kernel = started(law(), 3, 31);
   kernel.parameters().check();
   const at::Tensor natural = kernel.parameters().natural().detach().contiguous();
-  const std::vector<const Parameter*> columns = kernel.parameters().columns();
+  const std::vector<ParameterSet::Column> columns = kernel.parameters().columns();
   ASSERT_EQ(std::ssize(columns), natural.size(1));
   for (std::int64_t e = 0; e < 3; ++e) {
     for (std::int64_t i = 0; i < natural.size(1); ++i) {
-      const Parameter& parameter = *columns[static_cast<std::size_t>(i)];
-      EXPECT_TRUE(admits(parameter.constraint, natural[e][i].item<double>())) << parameter.path;
+      const Constraint& constraint = columns[static_cast<std::size_t>(i)].constraint;
+      EXPECT_TRUE(admits(constraint, natural[e][i].item<double>())) << "column " << i;
     }
   }
 }

@@ -22,6 +22,7 @@ struct MapReport {
 // follow.
 class FeatureMap {
  public:
+  explicit FeatureMap(at::ScalarType dtype);  // UsageError unless float32 or float64
   virtual ~FeatureMap() = default;
 
   virtual const Kernel& kernel() const = 0;
@@ -29,7 +30,8 @@ class FeatureMap {
 
   // x (n, D) in float64 -> (E, n, p), float32 unless asked otherwise, differentiable in the kernel's parameters.
   // DataError for an input that is not finite, NumericError when no features can be had.
-  virtual at::Tensor operator()(const at::Tensor& x) const = 0;
+  at::Tensor operator()(const at::Tensor& x) const { return evaluate(x, dtype_); }
+  virtual at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const = 0;
 
   // What has a gradient besides the kernel's parameters: inducing points, when they are trained.
   virtual std::vector<at::Tensor> own_parameters() const { return {}; }
@@ -38,14 +40,17 @@ class FeatureMap {
 
   // k(x, x) - z(x) . z(x), how much of x the features miss: (E, n) in float64, not below zero, no gradient.
   at::Tensor residual(const at::Tensor& x) const;
+
+ private:
+  at::ScalarType dtype_;
 };
 
 enum class MapKind { nystrom, fourier, hilbert };
 
 // Where inducing points are put.
 enum class Placement {
-  automatic,  // one period for a periodic kernel on one column, a grid for any other on one column (rows by pivoted
-  // Cholesky when it mixes a repeating kernel with another), k-means on several, pivoted Cholesky with levels
+  automatic,         // one column: one period for a periodic kernel alone, else a grid; several: k-means; with levels,
+                     // or where a repeating kernel shares its one column: pivoted Cholesky
   grid,              // evenly over the range of one column
   one_period,        // evenly over one period, following the period as it is learned
   kmeans,            // the training rows nearest to the centres of k-means
@@ -63,7 +68,8 @@ struct MapOptions {
   Placement placement = Placement::automatic;
   bool train_points = false;
   Draws draws = Draws::orthogonal;  // of random Fourier features
-  double boundary = 1.5;            // of Hilbert features: half-width of the box over that of the data
+  double boundary = 1.5;  // of Hilbert features: half-width of the box over that of the data, at least; the box
+                          // also reaches beyond the data by some lengthscales of the start
   Path path = Path::fused;
   at::ScalarType dtype = at::kFloat;
   std::uint64_t seed = 0;
@@ -74,7 +80,8 @@ struct MapOptions {
 std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
 
 // For comparison only: the paper's product of features, one map for each kernel, multiplied element by element. Its
-// covariance is NOT the product of the kernels. Terms are side by side as above.
+// covariance is NOT the product of the kernels. Terms are side by side as above. UsageError when the kernels of a
+// product get different numbers of features.
 std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
 
 }  // namespace ick

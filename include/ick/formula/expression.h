@@ -22,8 +22,7 @@ struct Quantity {
 //   period=fixed(1y)               hold at 1y
 //   lengthscale=bounded(2, 0.5, 8) start at 2, stay between 0.5 and 8
 //   features=nystrom               a word: an option, not a parameter
-//   sphere                         a flag: the bare, unquoted word `sphere` (latitude, longitude in degrees); "sphere"
-//   in
+//   sphere                         a flag: the bare word (inputs are latitude and longitude in degrees); "sphere" in
 //                                  quotes is a column
 struct Argument {
   enum class Kind { start, fixed, bounded, word, flag };

@@ -63,6 +63,9 @@ class Kernel {
   std::vector<std::vector<Factor>> terms_;
 };
 
+// DataError when a column of levels that `f` reads holds anything but 0, 1, ..., levels - 1.  x (..., n, D) in float64
+void check_levels(const Factor& f, const at::Tensor& x);
+
 // Names, ranges and sizes of the columns of x (n, D). Columns in `levels` with a count above zero hold level codes.
 std::vector<InputSummary> summarise(const at::Tensor& x, const std::vector<std::string>& names,
                                     const std::vector<int>& levels = {});

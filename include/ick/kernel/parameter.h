@@ -42,8 +42,12 @@ class ParameterSet {
   void set(std::string_view path, double value);    // every member and number of the parameter
   void set(std::string_view path, const at::Tensor& values);  // (E, count) or what broadcasts to it
 
-  // The constraint and the fixed flag of each column, for the fast path.
-  std::vector<const Parameter*> columns() const;
+  // The constraint and the fixed flag of each of the P columns, for the fast path.
+  struct Column {
+    Constraint constraint;
+    bool fixed = false;
+  };
+  std::vector<Column> columns() const;
 
   // NumericError that names the parameter when a natural value is not finite, or zero where it must be positive.
   void check() const;

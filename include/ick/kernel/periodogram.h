@@ -5,9 +5,9 @@
 
 namespace ick {
 
-// The `count` strongest frequencies of y over x, in cycles per unit of x, strongest first; x need not be even or sorted.
-// Gradient descent never finds a period from afar, so kernels that repeat start from these. Fewer are returned when the
-// spectrum has fewer peaks: none for under 4 rows, a constant x or a straight line.
+// The `count` strongest frequencies of y over x, in cycles per unit of x, strongest first; x may be in any order.
+// Gradient descent never finds a period from afar, so kernels that repeat start from these. Fewer are returned when
+// fewer peaks stand out from noise: none for under 4 rows, a constant x or a straight line.
 std::vector<double> strongest_frequencies(std::span<const double> x, std::span<const double> y, int count);
 
 }  // namespace ick
