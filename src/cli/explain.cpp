@@ -91,6 +91,7 @@ void explain(const ExplainOptions& options) {
   fmt::print(
       "  * is a product of covariances on the joined inputs, mapped to features once; + a sum, features side by "
       "side\n");
+  fmt::print("  {}\n", kLetters);
   for (std::size_t t = 0; t < sum.size(); ++t) {
     fmt::print("\nterm {}: {}\n", t + 1, print(SumOfProducts{sum[t]}));
     for (const Factor& f : kernel.terms()[t]) {

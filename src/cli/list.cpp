@@ -66,6 +66,7 @@ void list(const ListOptions& options) {
                    unit.empty() ? "" : ", ", unit, each.start_text);
       }
     }
+    fmt::print("\n{}\n", kLetters);
   } else {
     for (const FeatureWords& each : kFeatures) fmt::print("{:<10} {}\n", each.name, each.what);
   }

@@ -46,6 +46,10 @@ inline std::string unit_text(Unit unit) {
   return "";
 }
 
+// What the letters of the formulas stand for.
+inline constexpr const char* kLetters =
+    "r^2 = sum_d ((x_d - x'_d) / lengthscale_d)^2; on the sphere r is the chord through the Earth over the lengthscale";
+
 // Kinds of features a kernel has.
 inline std::vector<std::string> features_of(const KernelRow& row) {
   std::vector<std::string> kinds = {"nystrom"};
