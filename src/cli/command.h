@@ -1,22 +1,25 @@
 #pragma once
 
-#include <string>
+#include <CLI/CLI.hpp>
+#include <functional>
 
-// One function for each subcommand. Data goes to stdout, talk to stderr; errors are thrown and main turns them into
-// exit codes.
+// One file for each subcommand: add_<name> declares its options, which are also its help, its completion and its page of the
+// manual; the function it returns does the work and gives the exit code. Data goes to stdout, talk to stderr; errors are
+// thrown and main turns them into exit codes.
 namespace ick {
 
-struct ListOptions {
-  std::string what = "kernels";  // or "features"
-  bool json = false;
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
 };
-void list(const ListOptions& options);
 
-struct ExplainOptions {
-  std::string formula;
-  long features = 64;
-  bool json = false;
-};
-void explain(const ExplainOptions& options);
+Command add_fit(CLI::App& program);
+Command add_predict(CLI::App& program);
+Command add_evaluate(CLI::App& program);
+Command add_explain(CLI::App& program);
+Command add_verify(CLI::App& program);
+Command add_list(CLI::App& program);
+Command add_completion(CLI::App& program);
+Command add_manual(CLI::App& program);
 
 }  // namespace ick

@@ -2,48 +2,136 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/data_options.h"
 #include "cli/words.h"
 #include "ick/base/text.h"
-#include "ick/kernel/kernel.h"
+#include "ick/base/unit.h"
+#include "ick/train/fit.h"
+#include "store/json.h"
 
 namespace ick {
 
 namespace {
 
-constexpr int kLevelsAssumed = 3;
+using Json = nlohmann::ordered_json;
 
-// Without data every column is taken to range from 0 to 1, and one that categorical() reads to have three levels.
-std::vector<InputSummary> assumed_inputs(const SumOfProducts& sum) {
-  std::vector<InputSummary> inputs;
-  for (const ick::Product& product : sum) {
-    for (const Call& call : product) {
-      for (const std::string& column : call.columns) {
-        const bool known =
-            std::any_of(inputs.begin(), inputs.end(), [&](const InputSummary& each) { return each.name == column; });
-        if (known) continue;
-        InputSummary input;
-        input.name = column;
-        input.levels = call.name == "categorical" ? kLevelsAssumed : 0;
-        inputs.push_back(std::move(input));
+constexpr int kLevelsAssumed = 3;
+constexpr double kYearsAssumed = 3.0;
+constexpr std::int64_t kRowsAssumed = 1000;
+
+bool has_time(const Call& call) {
+  const auto is_time = [](const Quantity& quantity) { return is_time_unit(quantity.unit); };
+  return std::any_of(call.arguments.begin(), call.arguments.end(), [&](const Argument& argument) {
+    return std::any_of(argument.values.begin(), argument.values.end(), is_time) ||
+           (argument.low && is_time(*argument.low)) || (argument.high && is_time(*argument.high));
+  });
+}
+
+// Without data every column is taken to range from 0 to 1, one that categorical() reads to have three levels, and one
+// that a call measures in a unit of time, as in period=1y, to be three years in days.
+Encoder assumed_encoder(const ModelSpec& spec) {
+  Encoder encoder;
+  for (const std::string& name : spec.kernel_columns) {
+    KernelColumn& column = encoder.kernel_columns.emplace_back();
+    column.info.name = column.summary.name = name;
+    for (const TermSpec& term : spec.terms) {
+      for (const ick::Product& product : term.kernels) {
+        for (const Call& call : product) {
+          if (std::find(call.columns.begin(), call.columns.end(), name) == call.columns.end()) continue;
+          if (call.name == "categorical") column.summary.levels = kLevelsAssumed;
+          if (!has_time(call)) continue;
+          column.summary.unit = column.unit = "d";
+          column.summary.high = column.summary.root_mean_square = convert(kYearsAssumed, "y", "d").value();
+        }
       }
     }
   }
-  return inputs;
+  for (const TermSpec& term : spec.terms) {
+    for (const Call& call : term.networks) encoder.network_columns.emplace_back(call.columns.size());
+  }
+  return encoder;
+}
+
+Dataset assumed_rows(const Encoder& encoder) {
+  Dataset rows;
+  std::vector<at::Tensor> columns;
+  for (const KernelColumn& column : encoder.kernel_columns) {
+    const InputSummary& s = column.summary;
+    const at::Tensor steps = at::arange(kRowsAssumed, at::kDouble);
+    columns.push_back(s.levels > 0 ? steps.remainder(s.levels) : s.low + s.span() * steps / (kRowsAssumed - 1.0));
+  }
+  rows.x = columns.empty() ? at::zeros({kRowsAssumed, 0}, at::kDouble) : at::stack(columns, 1);
+  for (std::size_t a = 0; a < encoder.network_columns.size(); ++a) {
+    rows.networks.push_back(at::zeros({kRowsAssumed, encoder.width(a)}, at::kFloat));
+  }
+  rows.rows.resize(kRowsAssumed);
+  return rows;
+}
+
+struct ExplainRequest {
+  std::string formula, data;
+  std::int64_t features = 0;
+  bool json = false;
+  DataOptions reading;
+};
+
+// What there is to say about a formula, made once and said as text or JSON.
+struct Explanation {
+  ModelSpec spec;
+  std::unique_ptr<Model> model;
+  std::optional<FitPlan> plan;  // with data
+};
+
+// An expression without a target is explained as the right side of one.
+Formula read_formula(const std::string& text) {
+  if (text.find('~') != std::string::npos) return parse_formula(text);
+  Formula formula;
+  formula.right = parse_expression(text);
+  return formula;
+}
+
+Explanation explain(const ExplainRequest& request) {
+  const Formula formula = read_formula(request.formula);
+  Explanation e;
+  const auto set_features = [&](ModelSpec& spec) {
+    for (TermSpec& term : spec.terms) {
+      if (request.features > 0 && !term.kernels.empty()) term.features = request.features;
+    }
+  };
+  if (request.data.empty()) {
+    e.spec = make_spec(formula, {});
+    set_features(e.spec);
+    choose_features(e.spec, kRowsAssumed);
+    const Encoder encoder = assumed_encoder(e.spec);
+    e.model = std::make_unique<Model>(e.spec, encoder, assumed_rows(encoder), ModelOptions{});
+    return e;
+  }
+  ReadOptions options = request.reading.read_options();
+  for (const std::string& name : level_columns(formula)) options.known.push_back({name, ColumnType::category, "", {}});
+  const Table table = read_table(request.data, options);
+  e.plan = plan_fit(table, formula, {});
+  e.spec = e.plan->spec;
+  set_features(e.spec);
+  const Dataset rows = encode(table, e.plan->encoder, true);
+  e.model = std::make_unique<Model>(e.spec, e.plan->encoder, rows,
+                                    ModelOptions{1, e.plan->options.seed, e.plan->options.layers});
+  return e;
 }
 
 struct ParameterText {
   std::string path, start, state;
 };
 
-std::vector<ParameterText> parameters_of(const Kernel& kernel, std::size_t t) {
+std::vector<ParameterText> parameters_of(const Kernel& kernel, const Factor& factor) {
   std::vector<ParameterText> rows;
-  const std::string prefix = "term" + std::to_string(t + 1) + ".";
   for (const Parameter& each : kernel.parameters().parameters()) {
-    if (!each.path.starts_with(prefix)) continue;
+    if (each.first < factor.first_parameter || each.first >= factor.first_parameter + factor.parameter_count) continue;
     const at::Tensor values = kernel.parameters().natural(each.path).detach()[0];
     std::string start;
     for (std::int64_t i = 0; i < values.size(0); ++i) {
@@ -55,55 +143,167 @@ std::vector<ParameterText> parameters_of(const Kernel& kernel, std::size_t t) {
   return rows;
 }
 
-// The first term that has this kernel.
-std::int64_t owner_of(const Kernel& kernel, const Factor& factor) {
-  const auto has = [&](const std::vector<Factor>& factors) {
-    return std::any_of(factors.begin(), factors.end(),
-                       [&](const Factor& f) { return f.first_parameter == factor.first_parameter; });
-  };
-  return std::find_if(kernel.terms().begin(), kernel.terms().end(), has) - kernel.terms().begin();
+// K_mlp(a, b) * rbf(x): networks stand for the covariance of their random starts.
+std::string covariance_text(const TermSpec& term) {
+  std::string text;
+  for (const Call& call : term.networks) {
+    text += (text.empty() ? "" : " * ") + fmt::format("K_{}(", call.name);
+    for (std::size_t i = 0; i < call.columns.size(); ++i) text += (i == 0 ? "" : ", ") + call.columns[i];
+    text += ")";
+  }
+  if (term.kernels.empty()) return text;
+  const bool alone = text.empty() || term.kernels.size() == 1;
+  return (text.empty() ? "" : text + " * ") + (alone ? print(term.kernels) : "(" + print(term.kernels) + ")");
+}
+
+// Weights of one network of term t: "13 -> 128 -> 64 -> 16", and how many numbers it has.
+std::pair<std::string, std::int64_t> network_text(const Model& model, std::size_t t, std::size_t a) {
+  const std::string prefix =
+      fmt::format("term{}.{}{}.", t + 1, model.spec().terms[t].networks[a].name, a + 1);
+  std::string shape;
+  std::int64_t numbers = 0;
+  for (const NamedTensor& each : model.network_parameters()) {
+    if (!each.path.starts_with(prefix)) continue;
+    numbers += each.value.numel();
+    if (each.value.dim() != 3 || !each.path.ends_with(".weight")) continue;
+    if (shape.empty()) shape = std::to_string(each.value.size(1));
+    shape += " -> " + std::to_string(each.value.size(2));
+  }
+  return {shape, numbers};
+}
+
+std::int64_t count_parameters(const Model& model) {
+  std::int64_t total = model.has_kernels() ? model.kernel().parameters().size() : 0;
+  for (const NamedTensor& each : model.network_parameters()) total += each.value.numel();
+  return total;
+}
+
+std::string sum_text(const ModelSpec& spec) {
+  std::string text;
+  for (const TermSpec& term : spec.terms) text += (text.empty() ? "" : " + ") + print(term);
+  return text;
+}
+
+// Calls visit(factor, owner) for the kernels of term t; `owner` is the term a shared kernel was first seen in.
+template <class Visit>
+void each_factor(const Explanation& e, std::size_t t, Visit visit) {
+  std::size_t product = 0;
+  std::map<std::int64_t, std::size_t> owners;
+  for (std::size_t u = 0; u <= t; ++u) {
+    for (std::size_t i = 0; i < e.spec.terms[u].kernels.size(); ++i, ++product) {
+      for (const Factor& f : e.model->kernel().terms()[product]) {
+        const auto [owner, is_new] = owners.emplace(f.first_parameter, u);
+        if (u == t) visit(f, is_new ? t : owner->second, is_new);
+      }
+    }
+  }
+}
+
+void print_json(const Explanation& e) {
+  Json out = {{"schema", 1},
+              {"canonical", sum_text(e.spec)},
+              {"parameters", count_parameters(*e.model)},
+              {"features", e.model->features()}};
+  if (!e.spec.formula.target.empty()) out["formula"] = print(e.spec.formula);
+  out["terms"] = Json::array();
+  std::size_t map = 0;
+  for (std::size_t t = 0; t < e.spec.terms.size(); ++t) {
+    const TermSpec& term = e.spec.terms[t];
+    Json each = {{"term", print(term)}, {"covariance", covariance_text(term)}, {"features", e.model->features_of(t)}};
+    each["networks"] = Json::array();
+    for (std::size_t a = 0; a < term.networks.size(); ++a) {
+      const auto [shape, numbers] = network_text(*e.model, t, a);
+      each["networks"].push_back({{"network", print(term.networks[a])}, {"layers", shape}, {"parameters", numbers}});
+    }
+    each["parameters"] = Json::array();
+    if (!term.kernels.empty()) {
+      each["map"] = e.model->maps()[map++].name;
+      each_factor(e, t, [&](const Factor& f, std::size_t, bool is_new) {
+        if (!is_new) return;
+        for (const ParameterText& p : parameters_of(e.model->kernel(), f)) {
+          each["parameters"].push_back({{"path", p.path}, {"start", p.start}, {"state", p.state}});
+        }
+      });
+    }
+    out["terms"].push_back(std::move(each));
+  }
+  if (e.plan) out["settings"] = Json::parse(to_json(e.plan->options).dump());
+  fmt::print("{}\n", out.dump(2));
+}
+
+void print_settings(const FitPlan& plan) {
+  const FitOptions& o = plan.options;
+  fmt::print("\ndefaults for this table\n");
+  fmt::print("  members {}, batch {}, epochs {}, optimiser {}, schedule {}, learning rate {:.4g}\n", o.members, o.batch,
+             o.epochs, choice_name(o.optimiser), choice_name(o.schedule), o.learning_rate);
+  fmt::print("  loss {}, weight decay {:.4g}, patience {}, seed {}\n", choice_name(o.loss), o.weight_decay, o.patience,
+             o.seed);
+  fmt::print("  validation {}: {}\n", print(*o.validation), plan.validation_reason);
+}
+
+void print_text(const Explanation& e) {
+  if (!e.spec.formula.target.empty()) fmt::print("{}\n  is ", print(e.spec.formula));
+  fmt::print("{}\n", sum_text(e.spec));
+  const std::int64_t numbers = count_parameters(*e.model);
+  fmt::print("  {} term{}, {} number{} to learn or hold for each member, {} features\n", e.spec.terms.size(),
+             e.spec.terms.size() == 1 ? "" : "s", numbers, numbers == 1 ? "" : "s", e.model->features());
+  fmt::print(
+      "  * is a product of covariances: kernels on their joined inputs, mapped to features once; networks element by "
+      "element.\n  + is a sum, features side by side.\n  {}\n",
+      kLetters);
+  std::size_t map = 0;
+  for (std::size_t t = 0; t < e.spec.terms.size(); ++t) {
+    const TermSpec& term = e.spec.terms[t];
+    fmt::print("\nterm {}: {}\n", t + 1, print(term));
+    fmt::print("  covariance at the start: {}\n", covariance_text(term));
+    for (std::size_t a = 0; a < term.networks.size(); ++a) {
+      const auto [shape, count] = network_text(*e.model, t, a);
+      fmt::print("  {:<20} {}, {} numbers\n", term.networks[a].name, shape, count);
+    }
+    if (term.networks.empty()) fmt::print("  {:<20} {} of its own\n", "weights", e.model->features_of(t));
+    if (term.kernels.empty()) continue;
+    fmt::print("  {:<20} {}\n", "features", e.model->maps()[map++].name);
+    each_factor(e, t, [&](const Factor& f, std::size_t owner, bool is_new) {
+      fmt::print("  {:<20} {}{}\n", f.row->title(), f.row->formula,
+                 owner < t ? fmt::format(" (shared with term {})", owner + 1) : "");
+      if (!is_new) return;
+      for (const ParameterText& each : parameters_of(e.model->kernel(), f)) {
+        fmt::print("    {:<34} starts at {:<22} {}\n", each.path, each.start, each.state);
+      }
+    });
+  }
+  if (e.plan) print_settings(*e.plan);
+}
+
+int run_explain(const ExplainRequest& request) {
+  const Explanation explanation = explain(request);
+  if (request.json) {
+    print_json(explanation);
+  } else {
+    print_text(explanation);
+  }
+  if (request.data.empty()) {
+    fmt::print(stderr,
+               "\nWithout data, columns are taken to go from 0 to 1, times over three years; with data starts and sizes "
+               "follow it.\n");
+  }
+  return 0;
 }
 
 }  // namespace
 
-void explain(const ExplainOptions& options) {
-  const SumOfProducts sum = canonical(parse_expression(options.formula));
-  const Kernel kernel(sum, assumed_inputs(sum));
-  if (options.json) {
-    nlohmann::json out = {{"schema", "ick.explain/1"},
-                          {"canonical", print(sum)},
-                          {"parameters", kernel.parameters().size()},
-                          {"features", options.features * static_cast<long>(sum.size())}};
-    for (std::size_t t = 0; t < sum.size(); ++t) {
-      nlohmann::json parameters = nlohmann::json::array();
-      for (const ParameterText& each : parameters_of(kernel, t)) {
-        parameters.push_back({{"path", each.path}, {"start", each.start}, {"state", each.state}});
-      }
-      out["terms"].push_back({{"product", print(SumOfProducts{sum[t]})}, {"parameters", parameters}});
-    }
-    fmt::print("{}\n", out.dump(2));
-    return;
-  }
-  fmt::print("{}\n", print(sum));
-  fmt::print("  {} term{}, {} number{} to learn or hold, up to {} features\n", sum.size(), sum.size() == 1 ? "" : "s",
-             kernel.parameters().size(), kernel.parameters().size() == 1 ? "" : "s",
-             options.features * static_cast<long>(sum.size()));
-  fmt::print(
-      "  * is a product of covariances on the joined inputs, mapped to features once; + a sum, features side by "
-      "side\n");
-  fmt::print("  {}\n", kLetters);
-  for (std::size_t t = 0; t < sum.size(); ++t) {
-    fmt::print("\nterm {}: {}\n", t + 1, print(SumOfProducts{sum[t]}));
-    for (const Factor& f : kernel.terms()[t]) {
-      const std::int64_t owner = owner_of(kernel, f);
-      fmt::print("  {:<20} {}{}\n", f.row->title(), f.row->formula,
-                 owner < static_cast<std::int64_t>(t) ? fmt::format(" (shared with term {})", owner + 1) : "");
-    }
-    for (const ParameterText& each : parameters_of(kernel, t)) {
-      fmt::print("    {:<34} starts at {:<22} {}\n", each.path, each.start, each.state);
-    }
-  }
-  fmt::print(stderr, "\nStarts assume columns from 0 to 1; with data they follow its ranges.\n");
+Command add_explain(CLI::App& program) {
+  auto request = std::make_shared<ExplainRequest>();
+  CLI::App* app = program.add_subcommand("explain", "Show what a formula means, with every default");
+  app->add_option("formula", request->formula, "for example 'y ~ mlp(a) * periodic(t, period=7)', or its right side alone")
+      ->required();
+  app->add_option("data", request->data, "Table the formula is for; may be left out");
+  app->add_option("--features", request->features, "Features for each product of kernels; 0: from the data")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  app->add_flag("--json", request->json, "Print JSON");
+  request->reading.add_to(*app);
+  return {app, [request] { return run_explain(*request); }};
 }
 
 }  // namespace ick

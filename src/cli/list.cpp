@@ -2,12 +2,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/words.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/net/network.h"
 
 namespace ick {
 
@@ -25,6 +27,13 @@ constexpr FeatureWords kFeatures[] = {
      "sines on a box with spectral weights; stationary kernels, up to three inputs (a spectral mixture: one)"},
 };
 
+constexpr FeatureWords kTermOptions[] = {
+    {"features", "nystrom, fourier or hilbert"},
+    {"points", "features of each product of kernels; chosen from the data by default"},
+    {"placement", "of inducing points: automatic, grid, one_period, kmeans or pivoted_cholesky"},
+    {"train_points", "yes or no: inducing points move while training"},
+};
+
 nlohmann::json kernel_json(const KernelRow& row) {
   nlohmann::json parameters = nlohmann::json::array();
   for (const ParameterDeclaration& each : row.parameters) {
@@ -38,38 +47,86 @@ nlohmann::json kernel_json(const KernelRow& row) {
           {"formula", row.formula}, {"features", features_of(row)},          {"parameters", parameters}};
 }
 
-}  // namespace
-
-void list(const ListOptions& options) {
-  const std::vector<std::string> choices = {"kernels", "features"};
-  if (std::find(choices.begin(), choices.end(), options.what) == choices.end()) {
-    const std::string guess = did_you_mean(options.what, choices);
-    throw UsageError("no list named \"" + options.what + "\"" +
-                     (guess.empty() ? "; there are " + join_words(choices) : guess));
+nlohmann::json network_json(const NetworkRow& row) {
+  nlohmann::json arguments = nlohmann::json::array();
+  for (const NetworkArgument& each : row.arguments) {
+    arguments.push_back({{"name", each.name}, {"what", each.text}, {"default", each.default_text}});
   }
-  const bool kernels = options.what == "kernels";
-  if (options.json) {
-    nlohmann::json out = {{"schema", "ick.list/1"}};
-    if (kernels) {
+  return {{"name", row.name}, {"what", row.text}, {"arguments", arguments}};
+}
+
+void print_kernels() {
+  for (const KernelRow& row : kernel_table()) {
+    fmt::print("{:<22} {}\n", row.title(), row.formula);
+    fmt::print("{:<22} of {}; features {}\n", "", inputs_text(row.inputs), fmt::join(features_of(row), ", "));
+    for (const ParameterDeclaration& each : row.parameters) {
+      const std::string unit = unit_text(each.unit);
+      fmt::print("{:<24}{:<12} {}{}{}; starts at {}\n", "", each.name, shape_text(each.shape), unit.empty() ? "" : ", ",
+                 unit, each.start_text);
+    }
+  }
+  fmt::print("\n{}\n", kLetters);
+}
+
+void print_networks() {
+  for (const NetworkRow& row : network_table()) {
+    fmt::print("{:<22} {}\n", row.name, row.text);
+    for (const NetworkArgument& each : row.arguments) {
+      fmt::print("{:<24}{:<12} {}; default {}\n", "", each.name, each.text, each.default_text);
+    }
+  }
+}
+
+void print_features() {
+  for (const FeatureWords& each : kFeatures) fmt::print("{:<22} {}\n", each.name, each.what);
+  fmt::print("\nOptions of a term, in any of its calls:\n");
+  for (const FeatureWords& each : kTermOptions) fmt::print("{:<22} {}\n", each.name, each.what);
+}
+
+int run_list(const std::string& what, bool json) {
+  const std::vector<std::string> choices = {"all", "kernels", "networks", "features"};
+  if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
+    const std::string guess = did_you_mean(what, choices);
+    throw UsageError("no list named \"" + what + "\"" + (guess.empty() ? "; there are " + join_words(choices) : guess));
+  }
+  const auto wanted = [&](const char* part) { return what == "all" || what == part; };
+  if (json) {
+    nlohmann::json out = {{"schema", 1}};
+    if (wanted("kernels")) {
       for (const KernelRow& row : kernel_table()) out["kernels"].push_back(kernel_json(row));
-    } else {
+    }
+    if (wanted("networks")) {
+      for (const NetworkRow& row : network_table()) out["networks"].push_back(network_json(row));
+    }
+    if (wanted("features")) {
       for (const FeatureWords& each : kFeatures) out["features"].push_back({{"name", each.name}, {"what", each.what}});
     }
     fmt::print("{}\n", out.dump(2));
-  } else if (kernels) {
-    for (const KernelRow& row : kernel_table()) {
-      fmt::print("{:<22} {}\n", row.title(), row.formula);
-      fmt::print("{:<22} of {}; features {}\n", "", inputs_text(row.inputs), fmt::join(features_of(row), ", "));
-      for (const ParameterDeclaration& each : row.parameters) {
-        const std::string unit = unit_text(each.unit);
-        fmt::print("{:<24}{:<12} {}{}{}; starts at {}\n", "", each.name, shape_text(each.shape),
-                   unit.empty() ? "" : ", ", unit, each.start_text);
-      }
-    }
-    fmt::print("\n{}\n", kLetters);
-  } else {
-    for (const FeatureWords& each : kFeatures) fmt::print("{:<10} {}\n", each.name, each.what);
+    return 0;
   }
+  const auto section = [&](const char* part, void (*print)()) {
+    if (!wanted(part)) return;
+    if (what == "all") fmt::print("{}{}\n\n", std::string_view(part) == "kernels" ? "" : "\n", part);
+    print();
+  };
+  section("kernels", print_kernels);
+  section("networks", print_networks);
+  section("features", print_features);
+  return 0;
+}
+
+}  // namespace
+
+Command add_list(CLI::App& program) {
+  struct Request {
+    std::string what = "all";
+    bool json = false;
+  };
+  auto request = std::make_shared<Request>();
+  CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
+  app->add_option("what", request->what, "kernels, networks, features or all")->capture_default_str();
+  app->add_flag("--json", request->json, "Print JSON");
+  return {app, [request] { return run_list(request->what, request->json); }};
 }
 
 }  // namespace ick

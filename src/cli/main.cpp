@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -11,7 +10,7 @@
 
 namespace {
 
-// 0 ok, 1 failure, 2 usage, 3 data, 4 numerical
+// 0 ok, 1 failure, 2 usage, 3 data, 4 numerical; the commands themselves give 5 and 130
 int exit_code(const std::exception& error) {
   if (dynamic_cast<const ick::UsageError*>(&error) != nullptr) return 2;
   if (dynamic_cast<const ick::DataError*>(&error) != nullptr) return 3;
@@ -23,11 +22,28 @@ int exit_code(const std::exception& error) {
 void check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
   const std::string guess = ick::did_you_mean(argv[1], names);
   throw ick::UsageError("no command named \"" + std::string(argv[1]) + "\"" +
                         (guess.empty() ? "; there are " + ick::join_words(names) : guess));
+}
+
+int run(CLI::App& app, const std::vector<ick::Command>& commands, const bool& print_config, int argc, char** argv) {
+  check_command(app, argc, argv);
+  app.parse(argc, argv);
+  for (const ick::Command& command : commands) {
+    if (!command.app->parsed()) continue;
+    if (print_config) {
+      // In a form that --config reads.
+      std::printf("[%s]\n%s", command.app->get_name().c_str(), command.app->config_to_str(true, true).c_str());
+      return 0;
+    }
+    return command.run();
+  }
+  return 2;
 }
 
 }  // namespace
@@ -36,31 +52,26 @@ int main(int argc, char** argv) {
   CLI::App app("ick: networks and Gaussian-process kernels in one formula", "ick");
   app.set_version_flag("--version", "ick " ICK_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 data, 4 numerical.");
-
-  ick::ListOptions list_options;
-  CLI::App* list = app.add_subcommand("list", "Show what formulas can be made of");
-  list->add_option("what", list_options.what, "kernels or features")->capture_default_str();
-  list->add_flag("--json", list_options.json, "Print JSON");
-
-  ick::ExplainOptions explain_options;
-  CLI::App* explain = app.add_subcommand("explain", "Show what a kernel expression means, with every default");
-  explain->add_option("formula", explain_options.formula, "for example 'rbf(x) * periodic(t, period=7)'")->required();
-  explain->add_option("--features", explain_options.features, "features for each term")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  explain->add_flag("--json", explain_options.json, "Print JSON");
-
+  app.fallthrough();
+  app.set_config("--config", "", "File with settings, a section for each command; the command line wins");
+  bool print_config = false;
+  app.add_flag("--print-config", print_config, "Print the settings of the command, to keep as a file for --config");
+  app.footer("Exit codes: 0 ok, 1 failure, 2 usage, 3 data, 4 numerical, 5 a check failed, 130 interrupted with a checkpoint.");
+  const std::vector<ick::Command> commands = {ick::add_fit(app),     ick::add_predict(app), ick::add_evaluate(app),
+                                              ick::add_explain(app), ick::add_verify(app),  ick::add_list(app),
+                                              ick::add_completion(app), ick::add_manual(app)};
   try {
-    check_command(app, argc, argv);
-    app.parse(argc, argv);
-    if (list->parsed()) ick::list(list_options);
-    if (explain->parsed()) ick::explain(explain_options);
-    return std::fflush(stdout) == 0 ? 0 : 1;
+    const int code = run(app, commands, print_config, argc, argv);
+    if (std::fflush(stdout) == 0) return code;
+    std::fprintf(stderr, "ick: cannot write to stdout\n");
+    return 1;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     std::fprintf(stderr, "ick: %s; `ick --help` shows how to call it\n", error.what());
     return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ick: out of memory; `ick fit --dry-run` estimates what a fit needs\n");
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ick: %s\n", error.what());
     return exit_code(error);

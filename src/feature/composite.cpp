@@ -7,6 +7,7 @@
 #include "feature/hilbert.h"
 #include "feature/nystrom.h"
 #include "feature/random_fourier.h"
+#include "feature/state.h"
 #include "feature/support.h"
 #include "ick/base/error.h"
 
@@ -67,14 +68,30 @@ MapReport JoinedMap::report() const {
 
 namespace {
 
-std::unique_ptr<FeatureMap> make_product_map(const Kernel& product, const at::Tensor& x, const MapOptions& options) {
+std::string part_prefix(std::size_t i) { return "map" + std::to_string(i + 1) + "."; }
+
+}  // namespace
+
+MapState JoinedMap::state() const {
+  MapState all;
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    for (const auto& [name, tensor] : maps_[i]->state()) all.emplace_back(part_prefix(i) + name, tensor);
+  }
+  return all;
+}
+
+namespace {
+
+// `source`: training rows, or the state of such a map.
+template <class Source>
+std::unique_ptr<FeatureMap> make_product_map(const Kernel& product, const Source& source, const MapOptions& options) {
   switch (options.kind) {
     case MapKind::nystrom:
-      return std::make_unique<NystromMap>(product, x, options);
+      return std::make_unique<NystromMap>(product, source, options);
     case MapKind::fourier:
-      return std::make_unique<RandomFourierMap>(product, x, options);
+      return std::make_unique<RandomFourierMap>(product, source, options);
     case MapKind::hilbert:
-      return std::make_unique<HilbertMap>(product, x, options);
+      return std::make_unique<HilbertMap>(product, source, options);
   }
   throw UsageError("no such kind of feature map");
 }
@@ -97,6 +114,22 @@ std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Ten
   const at::Tensor rows = checked_rows(x.detach(), kernel);
   return join_terms(kernel, options,
                     [&](const Kernel& term, const MapOptions& o) { return make_product_map(term, rows, o); });
+}
+
+std::unique_ptr<FeatureMap> restore_feature_map(const Kernel& kernel, const MapOptions& options,
+                                                const MapState& state) {
+  const StateReader reader(state);
+  std::size_t done = 0;
+  auto map = join_terms(kernel, options, [&](const Kernel& term, const MapOptions& o) {
+    return make_product_map(term, kernel.terms().size() == 1 ? reader : reader.part(part_prefix(done++)), o);
+  });
+  const MapState used = map->state();
+  for (const auto& [name, tensor] : state) {
+    const auto same_name = [&name = name](const auto& each) { return each.first == name; };
+    if (std::none_of(used.begin(), used.end(), same_name)) reader.refuse(name, "is not part of this map");
+    if (std::count_if(state.begin(), state.end(), same_name) > 1) reader.refuse(name, "is there twice");
+  }
+  return map;
 }
 
 std::unique_ptr<FeatureMap> make_chained_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options) {

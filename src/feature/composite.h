@@ -17,6 +17,7 @@ class JoinedMap final : public FeatureMap {
   at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   std::vector<at::Tensor> own_parameters() const override;
   MapReport report() const override;
+  MapState state() const override;
 
  private:
   Kernel kernel_;

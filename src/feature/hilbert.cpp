@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <set>
 
 #include "feature/support.h"
@@ -30,16 +31,12 @@ at::Tensor reach_of(const Factor& f, const at::Tensor& parameters) {
 
 }  // namespace
 
-HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : FeatureMap(options.dtype), kernel_(product) {
-  const std::vector<Factor>& factors = kernel_.terms()[0];
+HilbertMap::HilbertMap(const Kernel& product, const MapOptions& options) : FeatureMap(options.dtype), kernel_(product) {
   if (!(options.boundary > 1.0))
     throw UsageError("the boundary of Hilbert features must be above 1: the box encloses the data");
-  if (x.size(0) == 0) throw DataError("there are no rows to lay the box of Hilbert features around; give at least one");
-  const at::Tensor parameters = kernel_.parameters().natural().detach();
   int inputs = 0;
   std::set<std::int64_t> seen;
-  for (const Factor& f : factors) {
+  for (const Factor& f : kernel_.terms()[0]) {
     component_count(f, 1);  // refuses a kernel without a spectrum
     inputs += f.structure.inputs;
     for (const std::int64_t column : f.columns) {
@@ -61,30 +58,55 @@ HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOpti
   }
   const double per_input =
       std::floor(std::pow(static_cast<double>(options.features), 1.0 / std::max(1, inputs)) + 1e-9);
-  const auto each = std::max<std::int64_t>(1, static_cast<std::int64_t>(per_input));
-  for (const Factor& f : factors) {
-    Basis basis;
+  per_input_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(per_input));
+}
+
+HilbertMap::HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+    : HilbertMap(product, options) {
+  if (x.size(0) == 0) throw DataError("there are no rows to lay the box of Hilbert features around; give at least one");
+  const at::Tensor parameters = kernel_.parameters().natural().detach();
+  for (const Factor& f : kernel_.terms()[0]) {
     const at::Tensor inside = Kernel::embed(f, x);
-    if (f.row->spectrum == Spectrum::series || f.row->spectrum == Spectrum::line ||
-        f.row->spectrum == Spectrum::origin) {
-      basis.centre = inside.mean(0);
-      basis.harmonics = f.row->spectrum == Spectrum::series ? static_cast<int>((each + 1) / 2) : 1;
-      features_ *= f.row->spectrum == Spectrum::series ? 2 * basis.harmonics - 1
-                   : f.row->spectrum == Spectrum::line ? 2
-                                                       : 1;
-    } else {
-      const at::Tensor low = std::get<0>(inside.min(0)), high = std::get<0>(inside.max(0));
-      basis.centre = 0.5 * (low + high);
-      const at::Tensor half = 0.5 * (high - low);
-      basis.half_width = at::maximum(options.boundary * half, half + reach_of(f, parameters));
-      const std::vector<at::Tensor> axes(f.structure.inputs, at::arange(1, each + 1, at::kDouble));
-      std::vector<at::Tensor> grid;
-      for (const at::Tensor& axis : at::meshgrid(axes, "ij")) grid.push_back(axis.reshape(-1));
-      basis.frequencies = at::stack(grid, 1) * (std::numbers::pi / 2.0) / basis.half_width;
-      features_ *= basis.frequencies.size(0);
+    if (!has_density(f.row->spectrum)) {
+      add_basis(f, inside.mean(0), at::empty({0}, at::kDouble));
+      continue;
     }
-    bases_.push_back(std::move(basis));
+    const at::Tensor low = std::get<0>(inside.min(0)), high = std::get<0>(inside.max(0)), half = 0.5 * (high - low);
+    add_basis(f, 0.5 * (low + high), at::maximum(options.boundary * half, half + reach_of(f, parameters)));
   }
+}
+
+HilbertMap::HilbertMap(const Kernel& product, const StateReader& state, const MapOptions& options)
+    : HilbertMap(product, options) {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  std::vector<std::int64_t> inputs, walls;
+  for (const Factor& f : factors) {
+    inputs.push_back(f.structure.inputs);
+    walls.push_back(has_density(f.row->spectrum) ? f.structure.inputs : 0);
+  }
+  const auto total = [](const auto& sizes) { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}); };
+  const auto centres = state.numbers("centre", {total(inputs)}).split_with_sizes(inputs);
+  const auto half_widths = state.numbers("half_width", {total(walls)}, kPositive).split_with_sizes(walls);
+  for (std::size_t i = 0; i < factors.size(); ++i) add_basis(factors[i], centres[i], half_widths[i]);
+}
+
+void HilbertMap::add_basis(const Factor& f, const at::Tensor& centre, const at::Tensor& half_width) {
+  Basis basis;
+  basis.centre = centre;
+  basis.half_width = half_width;
+  if (has_density(f.row->spectrum)) {
+    const std::vector<at::Tensor> axes(f.structure.inputs, at::arange(1, per_input_ + 1, at::kDouble));
+    std::vector<at::Tensor> grid;
+    for (const at::Tensor& axis : at::meshgrid(axes, "ij")) grid.push_back(axis.reshape(-1));
+    basis.frequencies = at::stack(grid, 1) * (std::numbers::pi / 2.0) / half_width;
+    features_ *= basis.frequencies.size(0);
+  } else {
+    basis.harmonics = f.row->spectrum == Spectrum::series ? static_cast<int>((per_input_ + 1) / 2) : 1;
+    features_ *= f.row->spectrum == Spectrum::series ? 2 * basis.harmonics - 1
+                 : f.row->spectrum == Spectrum::line ? 2
+                                                     : 1;
+  }
+  bases_.push_back(std::move(basis));
 }
 
 at::Tensor HilbertMap::sine_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
@@ -131,5 +153,17 @@ at::Tensor HilbertMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const
 }
 
 MapReport HilbertMap::report() const { return {"Hilbert (" + std::to_string(features_) + " features)", 0, 0.0}; }
+
+MapState HilbertMap::state() const {
+  std::vector<at::Tensor> centres, half_widths;
+  for (const Basis& basis : bases_) {
+    centres.push_back(basis.centre);
+    half_widths.push_back(basis.half_width);
+  }
+  MapState state;
+  put(state, "centre", at::cat(centres));
+  put(state, "half_width", at::cat(half_widths));
+  return state;
+}
 
 }  // namespace ick

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "feature/state.h"
 #include "ick/feature/feature_map.h"
 
 namespace ick {
@@ -12,19 +13,24 @@ namespace ick {
 class HilbertMap final : public FeatureMap {
  public:
   HilbertMap(const Kernel& product, const at::Tensor& x, const MapOptions& options);
+  HilbertMap(const Kernel& product, const StateReader& state, const MapOptions& options);
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return features_; }
   at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   MapReport report() const override;
+  MapState state() const override;  // "centre" and "half_width" of all factors, one after the other
 
  private:
   struct Basis {
     at::Tensor centre;       // (D)
-    at::Tensor half_width;   // (D): L
+    at::Tensor half_width;   // (D): L; (0) for a series
     at::Tensor frequencies;  // (J, D): w_j
     int harmonics = 0;       // of a series; 0 for a sine basis
   };
+
+  HilbertMap(const Kernel& product, const MapOptions& options);  // without bases yet
+  void add_basis(const Factor& f, const at::Tensor& centre, const at::Tensor& half_width);
 
   at::Tensor sine_features(const Factor& f, const Basis& basis, const at::Tensor& parameters,
                            const at::Tensor& x) const;
@@ -32,7 +38,8 @@ class HilbertMap final : public FeatureMap {
                              const at::Tensor& x) const;
 
   Kernel kernel_;
-  std::vector<Basis> bases_;  // of each factor
+  std::int64_t per_input_ = 1;  // basis functions
+  std::vector<Basis> bases_;    // of each factor
   std::int64_t features_ = 1;
 };
 

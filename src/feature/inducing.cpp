@@ -57,7 +57,14 @@ bool has_levels(const std::vector<Factor>& factors) {
   return std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->inputs == Inputs::level; });
 }
 
-Placement choose(const std::vector<Factor>& factors, const std::vector<std::int64_t>& columns) {
+Placement choose(const std::vector<Factor>& factors, const std::vector<std::int64_t>& columns, Placement asked) {
+  if (asked == Placement::grid && (columns.size() > 1 || has_levels(factors))) {
+    throw UsageError("a grid of inducing points is for one column of numbers; use k-means or pivoted Cholesky");
+  }
+  if (asked == Placement::one_period && !purely_periodic(factors)) {
+    throw UsageError("inducing points over one period are for a periodic kernel alone on one column; use automatic");
+  }
+  if (asked != Placement::automatic) return asked;
   if (purely_periodic(factors)) return Placement::one_period;
   if (has_levels(factors)) return Placement::pivoted_cholesky;
   if (columns.size() <= 1) {
@@ -194,22 +201,15 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
   if (x.size(0) == 0) throw DataError("there are no rows to place inducing points by; give at least one training row");
   if (count < 1) throw UsageError("a feature map needs at least one inducing point");
   InducingPoints points;
-  points.placement = placement == Placement::automatic ? choose(factors, columns) : placement;
+  points.placement = choose(factors, columns, placement);
   Random random(seed_for(seed, "inducing points"));
   switch (points.placement) {
     case Placement::automatic:
       break;
     case Placement::grid:
-      if (columns.size() > 1 || has_levels(factors)) {
-        throw UsageError("a grid of inducing points is for one column of numbers; use k-means or pivoted Cholesky");
-      }
       points.z = columns.empty() ? at::zeros({1, x.size(1)}, at::kDouble) : on_grid(x, columns[0], count);
       break;
     case Placement::one_period: {
-      if (!purely_periodic(factors)) {
-        throw UsageError(
-            "inducing points over one period are for a periodic kernel alone on one column; use automatic");
-      }
       const std::int64_t column = factors[0].columns[0];
       points.origin = x.select(1, column).min().item<double>();
       points.turns = at::arange(count, at::kDouble) / static_cast<double>(count);
@@ -225,6 +225,29 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
     case Placement::pivoted_cholesky:
       points.z = by_pivoted_cholesky(product, distinct_rows(x, columns, random), count, random);
       break;
+  }
+  return points;
+}
+
+InducingPoints restore_points(const Kernel& product, const StateReader& state, Placement placement, bool trained) {
+  const std::vector<Factor>& factors = product.terms().at(0);
+  InducingPoints points;
+  points.placement = choose(factors, used_columns(factors), placement);
+  if (points.placement == Placement::one_period && !trained) {
+    points.turns = state.numbers("turns", {StateReader::kAny});
+    points.origin = state.numbers("origin", {1}).item<double>();
+    points.z = at::zeros({points.turns.size(0), product.inputs()}, at::kDouble);  // the period moves them from there
+    return points;
+  }
+  StateReader::Sizes sizes = {StateReader::kAny, product.inputs()};
+  if (trained) sizes.insert(sizes.begin(), product.members());
+  points.z = state.numbers("points", sizes).requires_grad_(trained);
+  for (const Factor& f : factors) {
+    try {
+      check_levels(f, points.z);
+    } catch (const DataError&) {
+      state.refuse("points", "holds a level that the kernel does not know");
+    }
   }
   return points;
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "feature/state.h"
 #include "ick/feature/feature_map.h"
 
 namespace ick {
@@ -18,6 +19,10 @@ struct InducingPoints {
 inline constexpr std::int64_t kMostRows = 8192;
 InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int64_t count, Placement placement,
                             std::uint64_t seed);
+
+// The points of NystromMap::state(): "turns" (p) and "origin" (1) over one period, "points" (p, D) elsewhere and
+// (E, p, D) once trained.
+InducingPoints restore_points(const Kernel& product, const StateReader& state, Placement placement, bool trained);
 
 std::string placement_name(Placement placement);
 

@@ -281,10 +281,13 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
 }  // namespace
 
 NystromMap::NystromMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : FeatureMap(options.dtype),
-      kernel_(product),
-      options_(options),
-      points_(place_points(product, x, options.features, options.placement, options.seed)) {
+    : NystromMap(product, place_points(product, x, options.features, options.placement, options.seed), options) {}
+
+NystromMap::NystromMap(const Kernel& product, const StateReader& state, const MapOptions& options)
+    : NystromMap(product, restore_points(product, state, options.placement, options.train_points), options) {}
+
+NystromMap::NystromMap(const Kernel& product, InducingPoints placed, const MapOptions& options)
+    : FeatureMap(options.dtype), kernel_(product), options_(options), points_(std::move(placed)) {
   fused_ = std::make_shared<const Fused>(layout_of(kernel_, points_, options.train_points));
   if (options.train_points) {
     const at::Tensor start = points().detach();  // over one period: over each member's own
@@ -310,6 +313,17 @@ MapReport NystromMap::report() const {
   return {"nystrom (" + placement_name(points_.placement) + ", " + std::to_string(features()) + " points" +
               (options_.train_points ? ", trained)" : ")"),
           jitter_steps_, jitter_of_step(jitter_steps_)};
+}
+
+MapState NystromMap::state() const {
+  MapState state;
+  if (fused_->period >= 0) {
+    put(state, "turns", points_.turns);
+    put(state, "origin", at::full({1}, points_.origin, at::kDouble));
+  } else {
+    put(state, "points", points_.z);
+  }
+  return state;
 }
 
 at::Tensor NystromMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {

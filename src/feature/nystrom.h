@@ -11,12 +11,14 @@ namespace ick {
 class NystromMap final : public FeatureMap {
  public:
   NystromMap(const Kernel& product, const at::Tensor& x, const MapOptions& options);
+  NystromMap(const Kernel& product, const StateReader& state, const MapOptions& options);
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return points_.z.size(-2); }
   at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   std::vector<at::Tensor> own_parameters() const override;
   MapReport report() const override;
+  MapState state() const override;  // "points", or "turns" and "origin" where they follow the period
 
   struct Fused;  // what the fast path needs to know besides the tensors
 
@@ -24,6 +26,8 @@ class NystromMap final : public FeatureMap {
   at::Tensor points() const;
 
  private:
+  NystromMap(const Kernel& product, InducingPoints placed, const MapOptions& options);
+
   at::Tensor reference(const at::Tensor& x) const;  // (E, n, p) in float64
 
   Kernel kernel_;

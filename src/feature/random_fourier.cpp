@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "feature/support.h"
@@ -35,6 +36,10 @@ bool has_random(const std::vector<Factor>& factors) {
   return std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return is_random(f.row->spectrum); });
 }
 
+bool has_random_scale(Spectrum spectrum) {
+  return spectrum == Spectrum::student || spectrum == Spectrum::gamma_mixture;
+}
+
 at::Tensor factor_parameters(const at::Tensor& parameters, const Factor& f) {
   return parameters.narrow(1, f.first_parameter, f.parameter_count);
 }
@@ -62,35 +67,87 @@ at::Tensor standard_normals(std::int64_t m, std::int64_t inputs, Draws draws, Ra
   return at::cat(blocks).narrow(0, 0, m) * length.unsqueeze(1);
 }
 
-RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+RandomFourierMap::RandomFourierMap(const Kernel& product, const MapOptions& options)
     : FeatureMap(options.dtype), kernel_(product), options_(options) {
-  const std::int64_t pairs = options.features / 2;
-  if (pairs < 1) throw UsageError("Fourier features come in pairs of cosine and sine; ask for at least 2");
+  if (options.features < 2) throw UsageError("Fourier features come in pairs of cosine and sine; ask for at least 2");
+}
+
+RandomFourierMap::RandomFourierMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
+    : RandomFourierMap(product, options) {
   const std::vector<Factor>& factors = kernel_.terms()[0];
   for (const Factor& f : factors) {
     centres_.push_back(x.size(0) > 0 ? Kernel::embed(f, x).mean(0) : at::zeros({f.structure.inputs}, at::kDouble));
   }
-  const auto series = std::count_if(factors.begin(), factors.end(),
-                                    [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
-  const double room = std::pow(kMostCombinations, 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, series)));
-  const int harmonics =
-      static_cast<int>(std::min(room, static_cast<double>(has_random(factors) ? kMostHarmonics : pairs)));
   // A periodic lengthscale that shrinks in training needs higher harmonics: pairs are shared out as if it were half.
   at::Tensor parameters = kernel_.parameters().natural().detach().clone();
   for (const Factor& f : factors) {
     if (f.row->spectrum == Spectrum::series) parameters.select(1, f.first_parameter + 2).mul_(0.5);
   }
-  components_ = combinations(parameters, harmonics);
-  share_out(components_, pairs, options.seed);
+  components_ = combinations(parameters, most_harmonics());
+  share_out(components_, options.features / 2, options.seed);
+  for (std::size_t c = 0; c < components_.size(); ++c) {
+    draw(components_[c], seed_for(options.seed, "frequencies " + std::to_string(c)));
+  }
+  count_up();
+}
+
+RandomFourierMap::RandomFourierMap(const Kernel& product, const StateReader& state, const MapOptions& options)
+    : RandomFourierMap(product, options) {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  std::vector<std::int64_t> inputs;
+  std::int64_t drawn = 0, scaled = 0;
+  for (const Factor& f : factors) {
+    inputs.push_back(f.structure.inputs);
+    drawn += is_random(f.row->spectrum) ? f.structure.inputs : 0;
+    scaled += has_random_scale(f.row->spectrum) ? 1 : 0;
+  }
+  centres_ = state.numbers("centre", {std::accumulate(inputs.begin(), inputs.end(), std::int64_t{0})})
+                 .split_with_sizes(inputs);
+  const at::Tensor count = state.integers("count", {StateReader::kAny}, 1, options.features / 2);
+  const std::int64_t components = count.size(0), factor_count = std::ssize(factors),
+                     m = count.sum().item<std::int64_t>();
+  const at::Tensor part = state.integers("part", {components, factor_count}, 0, std::numeric_limits<int>::max());
+  const at::Tensor sign = state.numbers("sign", {components, factor_count});
+  if (!sign.abs().eq(1.0).all().item<bool>()) state.refuse("sign", "holds another number than 1 and -1");
+  const at::Tensor share = state.numbers("share", {components}, kPositive);
+  const at::Tensor normal = state.numbers("normal", {m, drawn});
+  const at::Tensor uniform = state.numbers("uniform", {m, scaled}, kInsideUnit);
+  for (std::int64_t c = 0, first = 0; c < components; ++c) {
+    Component component;
+    component.share = share[c].item<double>();
+    component.count = count[c].item<std::int64_t>();
+    for (std::int64_t f = 0; f < factor_count; ++f) {
+      component.part.push_back(part[c][f].item<int>());
+      component.sign.push_back(sign[c][f].item<double>());
+      if (component.part.back() >= component_count(factors[f], most_harmonics())) {
+        state.refuse("part", "names component " + std::to_string(component.part.back() + 1) + " of " +
+                                 factors[f].row->title() + ", which has fewer");
+      }
+    }
+    deal(component, normal.narrow(0, first, component.count), uniform.narrow(0, first, component.count));
+    first += component.count;
+    components_.push_back(std::move(component));
+  }
+  count_up();
+}
+
+int RandomFourierMap::most_harmonics() const {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  const auto series = std::count_if(factors.begin(), factors.end(),
+                                    [](const Factor& f) { return f.row->spectrum == Spectrum::series; });
+  const double room = std::pow(kMostCombinations, 1.0 / static_cast<double>(std::max<std::ptrdiff_t>(1, series)));
+  const std::int64_t wanted = has_random(factors) ? kMostHarmonics : options_.features / 2;
+  return static_cast<int>(std::min(room, static_cast<double>(wanted)));
+}
+
+void RandomFourierMap::count_up() {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
   for (std::size_t f = 0; f < factors.size(); ++f) {
     int parts = component_count(factors[f], 1);
     for (const Component& each : components_) parts = std::max(parts, each.part[f] + 1);
     parts_.push_back(parts);
   }
-  for (std::size_t c = 0; c < components_.size(); ++c) {
-    draw(components_[c], seed_for(options.seed, "frequencies " + std::to_string(c)));
-    frequencies_ += components_[c].count;
-  }
+  for (const Component& each : components_) frequencies_ += each.count;
 }
 
 // All ways to take one component from each factor. cos a cos b = (cos(a + b) + cos(a - b)) / 2: every factor after the
@@ -163,24 +220,63 @@ void RandomFourierMap::share_out(std::vector<Component>& components, std::int64_
 }
 
 void RandomFourierMap::draw(Component& component, std::uint64_t seed) const {
-  const std::vector<Factor>& factors = kernel_.terms()[0];
   Random random(seed);
   std::int64_t inputs = 0;
-  for (const Factor& f : factors) inputs += is_random(f.row->spectrum) ? f.structure.inputs : 0;
-  const at::Tensor joint = standard_normals(component.count, inputs, options_.draws, random);  // on the joined inputs
-  std::int64_t first = 0;
-  for (const Factor& f : factors) {
+  for (const Factor& f : kernel_.terms()[0]) inputs += is_random(f.row->spectrum) ? f.structure.inputs : 0;
+  const at::Tensor normal = standard_normals(component.count, inputs, options_.draws, random);  // on the joined inputs
+  std::vector<at::Tensor> uniform = {at::empty({component.count, 0}, at::kDouble)};
+  for (const Factor& f : kernel_.terms()[0]) {
+    if (!has_random_scale(f.row->spectrum)) continue;
+    uniform.push_back(uniforms(component.count, options_.draws, random).unsqueeze(1));
+  }
+  deal(component, normal, at::cat(uniform, 1));
+}
+
+// Gives each factor its columns of the standard draws: normal (m_c, drawn inputs), uniform (m_c, factors with a random
+// scale).
+void RandomFourierMap::deal(Component& component, const at::Tensor& normal, const at::Tensor& uniform) const {
+  std::int64_t input = 0, scale = 0;
+  for (const Factor& f : kernel_.terms()[0]) {
     SpectralDraws draws;
-    const bool drawn = is_random(f.row->spectrum);
-    draws.normal = drawn ? joint.narrow(1, first, f.structure.inputs)
-                         : at::zeros({component.count, f.structure.inputs}, at::kDouble);
-    if (f.row->spectrum == Spectrum::student || f.row->spectrum == Spectrum::gamma_mixture) {
-      draws.uniform = uniforms(component.count, options_.draws, random);
+    if (is_random(f.row->spectrum)) {
+      draws.normal = normal.narrow(1, input, f.structure.inputs);
+      input += f.structure.inputs;
+    } else {
+      draws.normal = at::zeros({component.count, f.structure.inputs}, at::kDouble);
     }
+    if (has_random_scale(f.row->spectrum)) draws.uniform = uniform.select(1, scale++);
     fix_scales(f, draws);
-    first += drawn ? f.structure.inputs : 0;
     component.draws.push_back(std::move(draws));
   }
+}
+
+MapState RandomFourierMap::state() const {
+  const std::vector<Factor>& factors = kernel_.terms()[0];
+  std::vector<std::int64_t> part, count;
+  std::vector<double> sign, share;
+  std::vector<at::Tensor> normal, uniform;
+  for (const Component& component : components_) {
+    part.insert(part.end(), component.part.begin(), component.part.end());
+    sign.insert(sign.end(), component.sign.begin(), component.sign.end());
+    share.push_back(component.share);
+    count.push_back(component.count);
+    std::vector<at::Tensor> normals = {at::empty({component.count, 0}, at::kDouble)}, scales = normals;
+    for (std::size_t f = 0; f < factors.size(); ++f) {
+      if (is_random(factors[f].row->spectrum)) normals.push_back(component.draws[f].normal);
+      if (has_random_scale(factors[f].row->spectrum)) scales.push_back(component.draws[f].uniform.unsqueeze(1));
+    }
+    normal.push_back(at::cat(normals, 1));
+    uniform.push_back(at::cat(scales, 1));
+  }
+  MapState state;
+  put(state, "centre", at::cat(centres_));
+  put(state, "part", at::tensor(part, at::kLong).view({-1, std::ssize(factors)}));
+  put(state, "sign", at::tensor(sign, at::kDouble).view({-1, std::ssize(factors)}));
+  put(state, "share", at::tensor(share, at::kDouble));
+  put(state, "count", at::tensor(count, at::kLong));
+  put(state, "normal", at::cat(normal));
+  put(state, "uniform", at::cat(uniform));
+  return state;
 }
 
 at::Tensor RandomFourierMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "feature/state.h"
 #include "ick/feature/feature_map.h"
 #include "kernel/spectrum.h"
 
@@ -12,11 +13,15 @@ namespace ick {
 class RandomFourierMap final : public FeatureMap {
  public:
   RandomFourierMap(const Kernel& product, const at::Tensor& x, const MapOptions& options);
+  RandomFourierMap(const Kernel& product, const StateReader& state, const MapOptions& options);
 
   const Kernel& kernel() const override { return kernel_; }
   std::int64_t features() const override { return 2 * frequencies_; }
   at::Tensor evaluate(const at::Tensor& x, at::ScalarType dtype) const override;
   MapReport report() const override;
+  // C components of F factors with m frequencies in all: "centre" (D), "part" and "sign" (C, F), "share" and "count"
+  // (C), the standard draws "normal" (m, drawn inputs) and "uniform" (m, factors with a random scale).
+  MapState state() const override;
 
  private:
   // One component of each factor, and the frequencies drawn for the combination.
@@ -29,9 +34,13 @@ class RandomFourierMap final : public FeatureMap {
     std::vector<SpectralDraws> draws;  // of each factor
   };
 
+  RandomFourierMap(const Kernel& product, const MapOptions& options);  // without components yet
+  int most_harmonics() const;                                          // of a series
   std::vector<Component> combinations(const at::Tensor& parameters, int harmonics) const;
   void share_out(std::vector<Component>& components, std::int64_t pairs, std::uint64_t seed) const;
   void draw(Component& component, std::uint64_t seed) const;
+  void deal(Component& component, const at::Tensor& normal, const at::Tensor& uniform) const;
+  void count_up();
 
   Kernel kernel_;
   MapOptions options_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ick/formula/formula.h"
+
 namespace ick {
 
 bool Argument::operator==(const Argument& other) const {
@@ -11,13 +13,21 @@ bool Argument::operator==(const Argument& other) const {
 }
 
 bool Call::operator==(const Call& other) const {
-  return std::tie(name, columns, arguments) == std::tie(other.name, other.columns, other.arguments);
+  return std::tie(name, columns, rest, arguments) == std::tie(other.name, other.columns, other.rest, other.arguments);
 }
 
 const Argument* Call::find(std::string_view argument) const {
   const auto found = std::find_if(arguments.begin(), arguments.end(),
                                   [&](const Argument& candidate) { return candidate.name == argument; });
   return found == arguments.end() ? nullptr : &*found;
+}
+
+std::size_t Call::column_position(std::size_t i) const {
+  return i < column_positions.size() ? column_positions[i] : position;
+}
+
+bool Formula::operator==(const Formula& other) const {
+  return std::tie(target, log_target, right) == std::tie(other.target, other.log_target, other.right);
 }
 
 }  // namespace ick

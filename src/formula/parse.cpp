@@ -5,14 +5,17 @@
 #include <utility>
 
 #include "ick/base/error.h"
-#include "ick/formula/expression.h"
+#include "ick/formula/formula.h"
 #include "word.h"
 
+// formula  := target '~' sum
+// target   := name | 'log' '(' name ')'
+// name     := word | quoted
 // sum      := product ('+' product)*
 // product  := primary ('*' primary)*
 // primary  := '(' sum ')' | call
 // call     := word '(' [item (',' item)*] ')'
-// item     := word | quoted | flag | word '=' value
+// item     := name | '.' | flag | word '=' value
 // value    := values | 'fixed' '(' values ')' | 'bounded' '(' values ',' quantity ',' quantity ')' | word
 // values   := quantity | '[' quantity (',' quantity)* ']'
 // quantity := ['+' | '-'] number [unit]
@@ -130,6 +133,20 @@ class Tokenizer {
   std::size_t position_ = 1;
 };
 
+bool has_tilde(std::string_view text) {
+  char quote = '\0';  // the one that is open; a name in quotes may hold any character
+  for (const char byte : text) {
+    if (quote != '\0') {
+      if (byte == quote) quote = '\0';
+    } else if (byte == '"' || byte == '`') {
+      quote = byte;
+    } else if (byte == '~') {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_not_finite(std::string word) {
   std::transform(word.begin(), word.end(), word.begin(),
                  [](char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte; });
@@ -141,10 +158,18 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : tokenizer_(text), token_(tokenizer_.next()) {}
 
-  Expression formula() {
+  Expression expression() {
     Expression expression = sum();
     if (token_.kind != Token::Kind::end) fail(token_, "\"+\", \"*\" or the end of the formula");
     return expression;
+  }
+
+  Formula formula() {
+    Formula formula;
+    read_target(formula);
+    expect('~', "\"~\" after the target");
+    formula.right = expression();
+    return formula;
   }
 
  private:
@@ -160,6 +185,26 @@ class Parser {
 
   void expect(char symbol, std::string_view expected) {
     if (!accept(symbol)) fail(token_, expected);
+  }
+
+  bool at_name() const { return token_.kind == Token::Kind::word || token_.kind == Token::Kind::quoted; }
+
+  void read_target(Formula& formula) {
+    if (!at_name()) fail(token_, "the target, as in y ~ rbf(x),");
+    Token name = advance();
+    if (name.kind == Token::Kind::word && at('(')) {
+      if (name.text != "log") {
+        fail(name.position, "found the transformation " + in_quotes(name.text) +
+                                " of the target where only log is known; write log(y) ~ or y ~");
+      }
+      advance();
+      if (!at_name()) fail(token_, "the target's column");
+      name = advance();
+      expect(')', "\")\" after the target's column");
+      formula.log_target = true;
+    }
+    formula.target = std::move(name.text);
+    formula.position = name.position;
   }
 
   Expression sum() { return chain('+', Expression::Kind::sum, &Parser::product); }
@@ -194,7 +239,7 @@ class Parser {
   }
 
   Call call() {
-    if (token_.kind != Token::Kind::word) fail(token_, "a kernel such as rbf(x)");
+    if (token_.kind != Token::Kind::word) fail(token_, "a network or kernel such as mlp(x) or rbf(x)");
     Call call;
     call.position = token_.position;
     call.name = advance().text;
@@ -207,12 +252,19 @@ class Parser {
   }
 
   void read_item(Call& call) {
-    const bool is_quoted = token_.kind == Token::Kind::quoted;
-    if (!is_quoted && token_.kind != Token::Kind::word) fail(token_, "a column or an argument");
+    if (at('.')) {
+      if (call.rest) fail(token_.position, "found a second \".\" where it was expected once");
+      advance();
+      call.rest = true;
+      return;
+    }
+    if (!at_name()) fail(token_, "a column or an argument");
     Token item = advance();
+    const bool is_quoted = item.kind == Token::Kind::quoted;
     const bool has_value = !is_quoted && at('=');
     if (!has_value && (is_quoted || !detail::is_flag(item.text))) {
       call.columns.push_back(std::move(item.text));
+      call.column_positions.push_back(item.position);
       return;
     }
     if (call.find(item.text)) {
@@ -283,6 +335,12 @@ class Parser {
 
 }  // namespace
 
-Expression parse_expression(std::string_view text) { return Parser(text).formula(); }
+Expression parse_expression(std::string_view text) { return Parser(text).expression(); }
+
+Formula parse_formula(std::string_view text) {
+  Parser parser(text);
+  if (!has_tilde(text)) fail(1, "found no \"~\"; write the target first, as in y ~ rbf(x)");
+  return parser.formula();
+}
 
 }  // namespace ick

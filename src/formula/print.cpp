@@ -1,5 +1,7 @@
+#include <functional>
+
 #include "ick/base/text.h"
-#include "ick/formula/expression.h"
+#include "ick/formula/formula.h"
 #include "word.h"
 
 namespace ick {
@@ -50,10 +52,11 @@ std::string argument_text(const Argument& argument) {
 }  // namespace
 
 std::string print(const Call& call) {
-  const std::string columns = join(call.columns, ", ", column_text);
-  const std::string arguments = join(call.arguments, ", ", argument_text);
-  const std::string_view separator = columns.empty() || arguments.empty() ? "" : ", ";
-  return call.name + "(" + columns + std::string(separator) + arguments + ")";
+  std::vector<std::string> items;
+  for (const std::string& column : call.columns) items.push_back(column_text(column));
+  if (call.rest) items.emplace_back(".");
+  for (const Argument& argument : call.arguments) items.push_back(argument_text(argument));
+  return call.name + "(" + join(items, ", ", std::identity{}) + ")";
 }
 
 std::string print(const Expression& expression) {
@@ -71,6 +74,11 @@ std::string print(const SumOfProducts& sum) {
   return join(sum, " + ", [](const Product& product) {
     return join(product, " * ", [](const Call& call) { return print(call); });
   });
+}
+
+std::string print(const Formula& formula) {
+  const std::string target = column_text(formula.target);
+  return (formula.log_target ? "log(" + target + ")" : target) + " ~ " + print(formula.right);
 }
 
 }  // namespace ick

@@ -12,6 +12,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
 #include "kernel/values.h"
 
 namespace ick {
@@ -71,14 +72,20 @@ class Binder {
     std::vector<std::int64_t> columns;
     std::vector<std::string> names;
     for (const InputSummary& each : inputs_) names.push_back(each.name);
-    for (const std::string& column : call.columns) {
+    if (call.rest) {
+      throw UsageError(where(call.position) + call.name +
+                       " has \".\" for the columns of a table, and there is no table here; name the columns");
+    }
+    for (std::size_t i = 0; i < call.columns.size(); ++i) {
+      const std::string& column = call.columns[i];
+      const std::string place = where(call.column_position(i));
       const auto found = std::find(names.begin(), names.end(), column);
       if (found == names.end()) {
-        throw DataError(where(call.position) + "no column named \"" + column + "\"" + did_you_mean(column, names));
+        throw DataError(place + "no column named \"" + column + "\"" + did_you_mean(column, names));
       }
       columns.push_back(found - names.begin());
       if (std::find(columns.begin(), columns.end() - 1, columns.back()) != columns.end() - 1) {
-        throw UsageError(where(call.position) + call.name + " names column \"" + column + "\" twice; once is enough");
+        throw UsageError(place + call.name + " names column \"" + column + "\" twice; once is enough");
       }
     }
     return columns;
@@ -97,13 +104,15 @@ class Binder {
       throw UsageError(place + name + " has no column; name at least one, as in " + std::string(factor.row->name) +
                        "(x)");
     }
-    for (const std::int64_t column : factor.columns) {
-      const InputSummary& input = inputs_[column];
+    for (std::size_t i = 0; i < count; ++i) {
+      const InputSummary& input = inputs_[factor.columns[i]];
+      const std::string column_place = where(call.column_position(i));
       if (factor.row->inputs == Inputs::level && input.levels == 0) {
-        throw DataError(place + "column \"" + input.name + "\" holds numbers; categorical takes a column of levels");
+        throw DataError(column_place + "column \"" + input.name +
+                        "\" holds numbers; categorical takes a column of levels");
       }
       if (factor.row->inputs != Inputs::level && input.levels > 0) {
-        throw DataError(place + "column \"" + input.name + "\" holds levels; " + name +
+        throw DataError(column_place + "column \"" + input.name + "\" holds levels; " + name +
                         " takes numbers (use categorical(" + input.name + "))");
       }
     }
@@ -145,15 +154,47 @@ class Binder {
     }
   }
 
-  // The number in the unit the parameter is kept in.
-  double resolve(const Argument& argument, const Quantity& quantity, Unit unit) const {
+  // In the unit that number i of the parameter is kept in. Inputs are the last axis of every shape that has them.
+  double resolve(const Argument& argument, const Quantity& quantity, const Factor& factor, Unit unit,
+                 std::int64_t i) const {
     if (quantity.unit.empty()) return quantity.number;
-    if (unit == Unit::kilometre && quantity.unit == "km") return quantity.number;
-    if (unit == Unit::kilometre && quantity.unit == "m") return quantity.number / 1000.0;
+    const auto inputs = std::ssize(factor.columns);
+    const InputSummary input = inputs == 0 ? InputSummary{} : inputs_[factor.columns[i % inputs]];
+    const std::string kept_in = unit == Unit::kilometre ? "km" : unit == Unit::input ? input.unit : "";
+    if (const auto number = convert(quantity.number, quantity.unit, kept_in)) return *number;
     throw UsageError(where(argument.position) + argument.name + " = " + number_text(quantity.number) + quantity.unit +
-                     ": the unit \"" + quantity.unit + "\" does not fit " +
-                     (unit == Unit::kilometre ? "a distance on the Earth (expected km or m)"
-                                              : "a column of plain numbers (write the number alone)"));
+                     ": the unit \"" + quantity.unit + "\" does not fit " + expected_unit(unit, input));
+  }
+
+  // A bound holds for every number of its parameter.
+  double resolve_bound(const Argument& argument, const Quantity& quantity, const Factor& factor, Unit unit,
+                       std::int64_t count) const {
+    const double bound = resolve(argument, quantity, factor, unit, 0);
+    for (std::int64_t i = 1; i < count; ++i) {
+      if (resolve(argument, quantity, factor, unit, i) == bound) continue;
+      throw UsageError(where(argument.position) + argument.name +
+                       " has bounds for columns of different units; write the bounds without a unit");
+    }
+    return bound;
+  }
+
+  static std::string expected_unit(Unit unit, const InputSummary& input) {
+    const std::string column = "column \"" + input.name + "\"";
+    switch (unit) {
+      case Unit::kilometre:
+        return "a distance on the Earth (expected km or m)";
+      case Unit::input:
+        return input.unit.empty()
+                   ? "a column of plain numbers (" + column + " has no unit; write the number alone)"
+                   : column + ", which is in " + input.unit + " (write a unit of the same kind, or the number alone)";
+      case Unit::per_input:
+        return "a frequency (write the number alone: cycles per " +
+               (input.unit.empty() ? "unit of " + column : input.unit) + ")";
+      case Unit::none:
+      case Unit::target_squared:
+        break;
+    }
+    return "a parameter that is not measured along a column (write the number alone)";
   }
 
   void add_parameter(const Call& call, const Factor& factor, const ParameterDeclaration& declaration,
@@ -167,7 +208,7 @@ class Binder {
     const bool is_scale = declaration.name == "variance" && declaration.shape == Shape::scalar;
     std::vector<double> start;
     if (argument != nullptr) {
-      start = stated_start(*argument, declaration, parameter);
+      start = stated_start(*argument, factor, declaration, parameter);
     } else if (is_scale && has_scale) {
       parameter.fixed = true;
       start.assign(options_.members, 1.0);
@@ -177,8 +218,8 @@ class Binder {
     parameters_.add(std::move(parameter), start);
   }
 
-  std::vector<double> stated_start(const Argument& argument, const ParameterDeclaration& declaration,
-                                   Parameter& parameter) const {
+  std::vector<double> stated_start(const Argument& argument, const Factor& factor,
+                                   const ParameterDeclaration& declaration, Parameter& parameter) const {
     const auto count = argument.values.size();
     if (argument.kind == Argument::Kind::word || argument.kind == Argument::Kind::flag) {
       throw UsageError(where(argument.position) + argument.name + " must be a number");
@@ -189,13 +230,13 @@ class Binder {
     }
     parameter.fixed = argument.kind == Argument::Kind::fixed;
     if (argument.kind == Argument::Kind::bounded) {
-      const double low = resolve(argument, *argument.low, declaration.unit);
-      const double high = resolve(argument, *argument.high, declaration.unit);
+      const double low = resolve_bound(argument, *argument.low, factor, declaration.unit, parameter.count);
+      const double high = resolve_bound(argument, *argument.high, factor, declaration.unit, parameter.count);
       if (declaration.constraint.kind == Constraint::Kind::positive && low < 0.0) {
         throw UsageError(where(argument.position) + argument.name + " must be positive, but its lower bound is " +
                          number_text(low));
       }
-      if (!(low < high)) {
+      if (!(low < high) || !std::isfinite(high)) {
         throw UsageError(where(argument.position) + argument.name + ": bounds " + number_text(low) + " and " +
                          number_text(high) + " do not enclose anything; give a low and a higher high");
       }
@@ -204,7 +245,7 @@ class Binder {
     std::vector<double> start;
     for (std::int64_t i = 0; i < options_.members * parameter.count; ++i) {
       const Quantity& quantity = argument.values[count == 1 ? 0 : i % parameter.count];
-      const double value = resolve(argument, quantity, declaration.unit);
+      const double value = resolve(argument, quantity, factor, declaration.unit, i);
       if (!admits(parameter.constraint, value)) {
         throw UsageError(where(argument.position) + argument.name + " = " + number_text(value) + " is not " +
                          describe(parameter.constraint));
@@ -263,7 +304,8 @@ Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>&
     bool has_scale = false;  // a kernel of this term's own came before
     for (const Call& call : expression[t]) {
       const Factor* shared = binder.shared(call);
-      factors.push_back(shared != nullptr ? *shared : binder.bind(call, "term" + std::to_string(t + 1), has_scale));
+      const std::string name = t < options.names.size() ? options.names[t] : "term" + std::to_string(t + 1);
+      factors.push_back(shared != nullptr ? *shared : binder.bind(call, name, has_scale));
       has_scale = has_scale || shared == nullptr;
     }
     terms_.push_back(std::move(factors));
@@ -272,6 +314,12 @@ Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>&
 
 Kernel::Kernel(std::shared_ptr<ParameterSet> parameters, std::int64_t inputs, std::vector<std::vector<Factor>> terms)
     : parameters_(std::move(parameters)), inputs_(inputs), terms_(std::move(terms)) {}
+
+Kernel Kernel::select(const std::vector<std::size_t>& products) const {
+  std::vector<std::vector<Factor>> picked;
+  for (const std::size_t t : products) picked.push_back(terms_.at(t));
+  return {parameters_, inputs_, std::move(picked)};
+}
 
 Kernel Kernel::term(std::size_t t) const { return {parameters_, inputs_, {terms_.at(t)}}; }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The program as a user meets it: outputs, messages, exit codes.   cli_test.py PROGRAM"""
 import json
+import re
 import subprocess
 import sys
 import unittest
@@ -44,6 +45,15 @@ class Explain(unittest.TestCase):
         self.assertIn("(shared with term 1)", text)
         self.assertEqual(text.count("x.rbf.lengthscale"), 1)
 
+    def test_units_of_time(self):
+        code, text, _ = ick("explain", "rbf(date) * periodic(date, period=1y)")
+        self.assertEqual(code, 0)
+        self.assertEqual(text.splitlines()[0], "rbf(date) * periodic(date, period=1y)")
+        self.assertRegex(text, r"date\.periodic\.period +starts at 365\.2 ")
+        # A quarter of three years in days, times a draw near 1.
+        lengthscale = float(re.search(r"date\.rbf\.lengthscale +starts at (\S+)", text)[1])
+        self.assertAlmostEqual(lengthscale / (3 * 365.2425 / 4), 1.0, delta=0.5)
+
     def test_json(self):
         code, out, _ = ick("explain", "categorical(site) * rbf(lat, lon, sphere)", "--json", "--features", "10")
         self.assertEqual(code, 0)
@@ -79,7 +89,12 @@ class Errors(unittest.TestCase):
         self.expect(["list", "horses"], 2, 'no list named "horses"; there are kernels and features')
 
     def test_a_column_twice(self):
-        self.expect(["explain", "rbf(x, x)"], 2, 'formula column 1: rbf names column "x" twice; once is enough')
+        self.expect(["explain", "rbf(x, x)"], 2, 'formula column 8: rbf names column "x" twice; once is enough')
+
+    def test_all_other_columns_without_a_table(self):
+        self.expect(["explain", "linear(t) + rbf(.)"], 2,
+                    'formula column 13: rbf has "." for the columns of a table, and there is no table here; '
+                    "name the columns")
 
     def test_no_columns(self):
         self.expect(["explain", "rbf()"], 2, "formula column 1: rbf has no column; name at least one, as in rbf(x)")

@@ -13,24 +13,35 @@
 namespace ick {
 namespace {
 
-InputSummary column(const std::string& name, double low, double high, int levels = 0) {
+using Columns = std::vector<InputSummary>;
+
+InputSummary column(const std::string& name, double low, double high, int levels = 0, const std::string& unit = "") {
   InputSummary input;
   input.name = name;
   input.low = low;
   input.high = high;
   input.levels = levels;
+  input.unit = unit;
   return input;
 }
 
 // t, lat, lon, site
-const std::vector<InputSummary>& inputs() {
-  static const std::vector<InputSummary> all = {column("t", 0.0, 40.0), column("lat", 40.0, 60.0),
-                                                column("lon", -5.0, 20.0), column("site", 0.0, 2.0, 3)};
+const Columns& inputs() {
+  static const Columns all = {column("t", 0.0, 40.0), column("lat", 40.0, 60.0), column("lon", -5.0, 20.0),
+                              column("site", 0.0, 2.0, 3)};
   return all;
 }
 
-Kernel bound(const std::string& text, std::int64_t members = 1, std::uint64_t seed = 0) {
-  return Kernel(canonical(parse_expression(text)), inputs(), {members, seed});
+// A time in days, one in hours, a plain number
+const Columns& times() {
+  static const Columns all = {column("date", 0.0, 1e3, 0, "d"), column("hour", 0.0, 24.0, 0, "h"),
+                              column("t", 0.0, 40.0)};
+  return all;
+}
+
+Kernel bound(const std::string& text, std::int64_t members = 1, std::uint64_t seed = 0,
+             const Columns& columns = inputs()) {
+  return Kernel(canonical(parse_expression(text)), columns, {members, seed});
 }
 
 at::Tensor rows(std::int64_t n, std::uint64_t seed) {
@@ -49,13 +60,23 @@ at::Tensor rows(std::int64_t n, std::uint64_t seed) {
 double number(const at::Tensor& t) { return t.item<double>(); }
 
 template <class E = UsageError>
-std::string error_of(const std::string& text) {
+std::string error_of(const std::string& text, const Columns& columns = inputs()) {
   try {
-    bound(text);
+    bound(text, 1, 0, columns);
   } catch (const E& error) {
     return error.what();
   } catch (const Error& error) {
     return std::string("another kind of error: ") + error.what();
+  }
+  return "no error";
+}
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
   }
   return "no error";
 }
@@ -256,6 +277,32 @@ TEST(Kernel, LengthsOnTheEarthMayBeGivenInMetres) {
   EXPECT_NEAR(number(kernel.parameters().natural("term3.lat_lon.rbf.lengthscale")), 45.0, 1e-12);
 }
 
+TEST(Kernel, QuantitiesAreConvertedToTheUnitOfTheirColumn) {
+  const Kernel kernel = bound(
+      "periodic(date, period=1y) + cosine(date, t, hour, period=[36h, 5, 90min])"
+      " + rbf(date, hour, lengthscale=fixed(2d)) + matern32(date, lengthscale=bounded(2w, 1w, 0.5y))"
+      " + rbf(date, lengthscale=12)",
+      2, 3, times());
+  const ParameterSet& set = kernel.parameters();
+  const auto expect = [&](const std::string& path, const std::vector<double>& expected) {
+    const at::Tensor natural = set.natural(path).detach();  // (E, numbers)
+    ASSERT_EQ(natural.size(1), std::ssize(expected)) << path;
+    for (std::int64_t e = 0; e < 2; ++e) {
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(number(natural[e][static_cast<std::int64_t>(i)]), expected[i], 1e-12 * expected[i]) << path;
+      }
+    }
+  };
+  expect("term1.date.periodic.period", {365.2425});
+  expect("term2.date_t_hour.cosine.period", {1.5, 5.0, 1.5});
+  expect("term3.date_hour.rbf.lengthscale", {2.0, 48.0});
+  EXPECT_TRUE(set.find("term3.date_hour.rbf.lengthscale").fixed);
+  expect("term4.date.matern32.lengthscale", {14.0});
+  EXPECT_EQ(set.find("term4.date.matern32.lengthscale").constraint.low, 7.0);
+  EXPECT_DOUBLE_EQ(set.find("term4.date.matern32.lengthscale").constraint.high, 182.62125);
+  expect("term5.date.rbf.lengthscale", {12.0});
+}
+
 TEST(Kernel, OptionsSetSizes) {
   EXPECT_EQ(bound("spectral_mixture(t, lat, components=3)").parameters().size(), 3 + 6 + 6);
   EXPECT_EQ(bound("spectral_mixture(t)").terms()[0][0].structure.components, 2);
@@ -277,7 +324,7 @@ TEST(KernelMessages, WrongRequests) {
        "formula column 1: linear does not work on the sphere; use rbf, matern12, matern32 and matern52"},
       {"rbf(lat, sphere)", "formula column 1: rbf (sphere) has 1 columns; it takes latitude and longitude"},
       {"categorical(site, t)", "formula column 1: categorical has 2 columns; it takes one column of levels"},
-      {"rbf(t, t)", "formula column 1: rbf names column \"t\" twice; once is enough"},
+      {"rbf(t, t)", "formula column 8: rbf names column \"t\" twice; once is enough"},
       {"rbf()", "formula column 1: rbf has no column; name at least one, as in rbf(x)"},
       {"rbf(t, lenghtscale=2)",
        "formula column 8: rbf has no parameter named \"lenghtscale\"; did you mean \"lengthscale\"?"},
@@ -301,30 +348,66 @@ TEST(KernelMessages, WrongRequests) {
       {"rbf(lat, lon, sphere, lengthscale=3y)",
        "formula column 23: lengthscale = 3y: the unit \"y\" does not fit a distance on the Earth (expected km or m)"},
       {"periodic(t, period=1.5y)",
-       "formula column 13: period = 1.5y: the unit \"y\" does not fit a column of plain numbers (write the number "
-       "alone)"},
+       "formula column 13: period = 1.5y: the unit \"y\" does not fit a column of plain numbers (column \"t\" has no "
+       "unit; write the number alone)"},
+      {"rbf(t, lengthscale=bounded(2, 1, 3d))",
+       "formula column 8: lengthscale = 3d: the unit \"d\" does not fit a column of plain numbers (column \"t\" has no "
+       "unit; write the number alone)"},
+      {"constant(variance=2m)",
+       "formula column 10: variance = 2m: the unit \"m\" does not fit a parameter that is not measured along a column "
+       "(write the number alone)"},
+      {"rbf(t, .)",
+       "formula column 1: rbf has \".\" for the columns of a table, and there is no table here; name the columns"},
       {"rbf(lat, lon, sphere=3)",
        "formula column 15: sphere is a word that stands alone, as in rbf(lat, lon, sphere)"}};
   for (const Message& each : all) EXPECT_EQ(error_of(each.text), each.message) << each.text;
 }
 
-TEST(KernelMessages, WrongData) {
+TEST(KernelMessages, WrongUnits) {
   const Message all[] = {
-      {"rbf(lan)", "formula column 1: no column named \"lan\"; did you mean \"lat\"?"},
-      {"linear(t) * rbf(height)", "formula column 13: no column named \"height\""},
-      {"categorical(t)", "formula column 1: column \"t\" holds numbers; categorical takes a column of levels"},
-      {"rbf(t, site)", "formula column 1: column \"site\" holds levels; rbf takes numbers (use categorical(site))"}};
-  for (const Message& each : all) EXPECT_EQ(error_of<DataError>(each.text), each.message) << each.text;
+      {"rbf(date, t, lengthscale=2w)",
+       "formula column 14: lengthscale = 2w: the unit \"w\" does not fit a column of plain numbers (column \"t\" has "
+       "no "
+       "unit; write the number alone)"},
+      {"rbf(date, lengthscale=2km)",
+       "formula column 11: lengthscale = 2km: the unit \"km\" does not fit column \"date\", which is in d (write a "
+       "unit "
+       "of the same kind, or the number alone)"},
+      {"rbf(date, lengthscale=1mo)",
+       "formula column 11: lengthscale = 1mo: the unit \"mo\" does not fit column \"date\", which is in d (write a "
+       "unit "
+       "of the same kind, or the number alone)"},
+      {"rbf(date, lengthscale=bounded(1y, 1d, 1e308y))",
+       "formula column 11: lengthscale: bounds 1 and inf do not enclose anything; give a low and a higher high"},
+      {"rbf(date, hour, lengthscale=bounded(1d, 1h, 9d))",
+       "formula column 17: lengthscale has bounds for columns of different units; write the bounds without a unit"},
+      {"spectral_mixture(date, mean=1y)",
+       "formula column 24: mean = 1y: the unit \"y\" does not fit a frequency (write the number alone: cycles per d)"},
+      {"spectral_mixture(t, mean=1y)",
+       "formula column 21: mean = 1y: the unit \"y\" does not fit a frequency (write the number alone: cycles per unit "
+       "of column \"t\")"},
+      {"periodic(date, lengthscale=1y)",
+       "formula column 16: lengthscale = 1y: the unit \"y\" does not fit a parameter that is not measured along a "
+       "column "
+       "(write the number alone)"}};
+  for (const Message& each : all) EXPECT_EQ(error_of(each.text, times()), each.message) << each.text;
 }
 
-template <class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+TEST(KernelMessages, CallsMadeInCodeHaveNoColumnPositions) {
+  Call call;
+  call.name = "rbf";
+  call.columns = {"height"};
+  call.position = 3;
+  EXPECT_EQ(message_of([&] { Kernel({{call}}, inputs()); }), "formula column 3: no column named \"height\"");
+}
+
+TEST(KernelMessages, WrongData) {
+  const Message all[] = {
+      {"rbf(lan)", "formula column 5: no column named \"lan\"; did you mean \"lat\"?"},
+      {"linear(t) * rbf(height)", "formula column 17: no column named \"height\""},
+      {"categorical(t)", "formula column 13: column \"t\" holds numbers; categorical takes a column of levels"},
+      {"rbf(t, site)", "formula column 8: column \"site\" holds levels; rbf takes numbers (use categorical(site))"}};
+  for (const Message& each : all) EXPECT_EQ(error_of<DataError>(each.text), each.message) << each.text;
 }
 
 TEST(KernelMessages, WrongShapes) {

@@ -24,6 +24,12 @@ class DataError : public Error {
   using Error::Error;
 };
 
+// The user asked to stop; what there was has been kept.
+class Interrupted : public Error {
+ public:
+  using Error::Error;
+};
+
 // The computation cannot go on: not positive definite, not finite.
 class NumericError : public Error {
  public:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ick/kernel/kernel.h"
@@ -17,6 +18,9 @@ struct MapReport {
   int jitter_steps = 0;       // rungs climbed above the first, at most over the members
   double largest_jitter = 0;  // relative to the mean diagonal of K(Z, Z)
 };
+
+// Tensors by name, on their way to a file or from one.
+using MapState = std::vector<std::pair<std::string, at::Tensor>>;
 
 // z(x) with z(x) . z(x') ~ k(x, x'). The kernel's parameters are shared with the map: change them and the features
 // follow.
@@ -37,6 +41,10 @@ class FeatureMap {
   virtual std::vector<at::Tensor> own_parameters() const { return {}; }
 
   virtual MapReport report() const = 0;
+
+  // What the map holds besides the kernel's parameters: enough to make it again without the training rows. Copies,
+  // float64 or int64, none of them empty. In a sum the names begin with "map1.", "map2.", ...
+  virtual MapState state() const = 0;
 
   // k(x, x) - z(x) . z(x), how much of x the features miss: (E, n) in float64, not below zero, no gradient.
   at::Tensor residual(const at::Tensor& x) const;
@@ -78,6 +86,10 @@ struct MapOptions {
 // A map for a kernel expression: one map per term on its joined inputs, features of the terms side by side. `x` (n, D)
 // are training rows: they say where the inputs live.
 std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
+
+// The map that `state` was taken from, for the same kernel expression and options; with equal parameters its features
+// are equal bit for bit. DataError when the tensors do not fit. Chained maps cannot be restored.
+std::unique_ptr<FeatureMap> restore_feature_map(const Kernel& kernel, const MapOptions& options, const MapState& state);
 
 // For comparison only: the paper's product of features, one map for each kernel, multiplied element by element. Its
 // covariance is NOT the product of the kernels. Terms are side by side as above. UsageError when the kernels of a

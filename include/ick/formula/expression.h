@@ -39,11 +39,14 @@ struct Argument {
 struct Call {
   std::string name;
   std::vector<std::string> columns;
+  bool rest = false;  // `.` among the columns: all that the formula uses nowhere else; "." in quotes is a column
   std::vector<Argument> arguments;
   std::size_t position = 0;
-  bool operator==(const Call& other) const;  // position does not count
+  std::vector<std::size_t> column_positions;  // one for each of `columns`; none when the call was made in code
+  bool operator==(const Call& other) const;   // positions do not count
 
   const Argument* find(std::string_view argument) const;  // null when absent
+  std::size_t column_position(std::size_t i) const;       // of columns[i]; the call's own when unknown
 };
 
 // The syntax tree: a call, a sum or a product.

@@ -53,6 +53,7 @@ struct InputSummary {
   double root_mean_square = 1.0;
   std::int64_t rows = 0;
   int levels = 0;                   // 0 for a number, else the count of levels
+  std::string unit;                 // "d" for a time, "" for a plain number
   std::vector<double> frequencies;  // cycles per unit, strongest first, when the target's spectrum is known
 
   double span() const { return high > low ? high - low : 1.0; }

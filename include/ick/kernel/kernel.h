@@ -25,6 +25,7 @@ struct Factor {
 struct KernelOptions {
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
+  std::vector<std::string> names = {};  // of the products, first part of their parameters' paths; else term1, term2, ...
 };
 
 // A kernel expression bound to columns: a sum of products of kernels, with its parameters.
@@ -43,6 +44,7 @@ class Kernel {
   ParameterSet& parameters() { return *parameters_; }
   const ParameterSet& parameters() const { return *parameters_; }
 
+  Kernel select(const std::vector<std::size_t>& products) const;  // some products of the sum
   Kernel term(std::size_t t) const;                   // one product of the sum
   Kernel factor(std::size_t t, std::size_t f) const;  // one kernel of that product
 

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ick/dataset/encoder.h"
+#include "ick/model/spec.h"
+#include "ick/net/network.h"
+
+namespace ick {
+
+// Rows of a mini-batch.
+struct Batch {
+  at::Tensor x;                      // (B, D) in float64
+  std::vector<at::Tensor> networks;  // (B, F) in float32, for each network
+  at::Tensor y;                      // (B) in float64; may be undefined
+};
+
+struct ModelOptions {
+  std::int64_t members = 1;  // E
+  std::uint64_t seed = 0;
+  std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
+  Path path = Path::fused;                       // of feature maps
+};
+
+using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
+
+// The composite model, E members at once, in standardised units of the target:
+//   f(x) = bias + T^-1/2 sum_t sum_k prod_a f_tak(x_a) z_tk(x)
+// T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the bias is
+// nought) for any number of terms, networks and kernels.
+class Model {
+ public:
+  // `rows` are training rows: they say where inducing points go. Networks take their inputs' widths from them.
+  Model(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows, const ModelOptions& options);
+
+  // The model that state() was taken from, without training rows. DataError when tensors are missing or do not fit.
+  Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options);
+
+  std::int64_t members() const { return options_.members; }
+  const ModelSpec& spec() const { return spec_; }
+  std::int64_t features() const;  // of all terms
+  std::int64_t features_of(std::size_t t) const { return terms_.at(t).features; }
+
+  // (E, B) in float32, differentiable in all parameters. Dropout is on when a generator is given.
+  at::Tensor operator()(const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
+
+  // One term of the sum, with its share of T^-1/2: (E, B)
+  at::Tensor term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
+
+  // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the bias.
+  // (E, B, P + 1) in float64; f = phi . (w, bias).
+  at::Tensor linear_features(const at::Tensor& x) const;
+  void set_linear_weights(const at::Tensor& weights);  // (E, P + 1)
+
+  // The variance of the kernels of such a model, sum_t k_t(x, x) / T, differentiable: (E, B) in float64.
+  at::Tensor prior_variance(const at::Tensor& x) const;
+
+  // What the features of all kernel-only terms miss of the kernel's variance, (E, B) in float64.
+  at::Tensor residual(const at::Tensor& x) const;
+
+  // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
+  std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
+  std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
+
+  std::int64_t trainable() const;                        // numbers of all these
+
+  bool has_kernels() const { return kernel_ != nullptr; }
+  Kernel& kernel() { return *kernel_; }
+  const Kernel& kernel() const { return *kernel_; }
+  std::vector<MapReport> maps() const;  // of terms with kernels
+
+  // Feature maps again, as the kernel's present parameters would have them: inducing points by pivoted Cholesky follow
+  // starting values.
+  void place_maps(const Dataset& rows);
+
+  TensorState state() const;  // parameters and what the maps hold, by path
+
+ private:
+  struct Term {
+    std::vector<std::unique_ptr<Network>> networks;
+    std::vector<std::size_t> sources;  // which Batch::networks each reads
+    std::unique_ptr<FeatureMap> map;   // null without kernels
+    std::vector<std::size_t> products;  // of the kernel
+    at::Tensor weight;                 // (E, p) float32 leaf, without networks
+    std::int64_t features = 1;         // p
+  };
+
+  void make_kernel(const Encoder& encoder);
+  void make_networks(const Encoder& encoder);
+  MapOptions map_options(std::size_t t) const;
+  at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& dropout) const;
+
+  ModelSpec spec_;
+  ModelOptions options_;
+  std::unique_ptr<Kernel> kernel_;  // all products of all terms: a kernel written once is one kernel
+  std::vector<Term> terms_;
+  at::Tensor bias_;  // (E, 1) float32 leaf
+};
+
+}  // namespace ick

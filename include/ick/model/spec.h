@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ick/feature/feature_map.h"
+#include "ick/formula/formula.h"
+#include "ick/table/table.h"
+
+namespace ick {
+
+// One term of a model: networks, multiplied element by element, times one kernel expression, mapped to features once.
+//   y_t(x) = sum_k prod_a f_ak(x_a) z_k(x)
+// Without kernels z_k = p^-1/2; without networks prod f = w_k, weights of its own. Either way the prior covariance is the
+// product of the networks' covariances and the kernel.
+struct TermSpec {
+  std::vector<Call> networks;  // columns spelled out: no "."
+  SumOfProducts kernels;       // empty when there are none
+  MapKind map = MapKind::nystrom;
+  Placement placement = Placement::automatic;
+  std::int64_t features = 0;  // p of each product of kernels; 0: chosen from the data
+  bool train_points = false;
+};
+
+// What the formula says, as plain data, in canonical form. Terms of the formula that share their networks are one term here:
+// mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
+struct ModelSpec {
+  Formula formula;
+  std::vector<TermSpec> terms;
+  std::vector<std::string> kernel_columns;   // read by kernels, in order of appearance
+  std::vector<std::string> network_columns;  // read by networks
+
+  bool kernels_only() const;  // no networks: linear in its weights
+  double share() const;       // of the prior variance that each product of kernels (or term without) starts with
+};
+
+// Puts a formula into canonical form. `columns` are the names the data has, for `.` and for messages; UsageError or
+// DataError points at the column of the formula. With no `columns` names are not checked and "." is refused.
+ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns);
+
+// Fills in the features of terms whose formula does not say, by the number of training rows.
+void choose_features(ModelSpec& spec, std::int64_t rows);
+
+std::string print(const TermSpec& term);
+
+}  // namespace ick

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ick/train/fit.h"
+
+namespace ick {
+
+// A model on disk: a folder with
+//   model.json            format version, formula, settings, columns with units and levels, scalings, kernels, scores
+//   weights.safetensors   parameters and inducing points
+//   posterior.safetensors the posterior's factor, for models of kernels only
+//   golden.csv            rows with their predictions, for verify_model
+//   train.log.jsonl       one line for each epoch
+// It appears whole or not at all. Nothing else is needed to predict.
+inline constexpr int kModelFormat = 1;
+
+struct DataOrigin {
+  std::string path;               // as given
+  std::vector<std::string> columns;
+  std::uint32_t fingerprint = 0;  // of the table read
+};
+
+// CRC-32 of names and values.
+std::uint32_t fingerprint(const Table& table);
+
+// UsageError when there is something else than a model at `directory`; fails before anything is trained when called first.
+void check_model_place(const std::string& directory);
+
+void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
+                const std::string& log = "");
+
+struct StoredModel {
+  FittedModel model;
+  FitReport report;  // settings and scores of the fit
+  DataOrigin origin;
+  int format = kModelFormat;
+  std::string version;  // of the program that wrote it
+  std::string json;     // model.json as it stands
+};
+
+// DataError when a file is missing, damaged or of a newer format.
+StoredModel load_model(const std::string& directory);
+
+struct Verification {
+  std::int64_t rows = 0;
+  double largest_difference = 0.0;  // of mean and sd, over the sd
+  bool passed = false;              // below kVerifyTolerance
+};
+inline constexpr double kVerifyTolerance = 1e-3;  // of a predictive sd: float32 on another machine
+Verification verify_model(const std::string& directory);
+
+// A fit under way, as one file.
+struct StoredCheckpoint {
+  Checkpoint checkpoint;
+  Formula formula;
+  FitOptions options;  // as given to fit()
+  std::string data;    // path of the table
+  std::string request;  // what else the caller wants to find again: JSON
+  std::uint32_t fingerprint = 0;
+};
+void save_checkpoint(const StoredCheckpoint& checkpoint, const std::string& path);
+StoredCheckpoint load_checkpoint(const std::string& path);
+
+}  // namespace ick

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ick {
+
+// What a column holds. A number is a double; an integer a double without a fraction; a time is days since 1970-01-01
+// UTC; a category is the code of its level; text (a file's name, say) is kept as it is.
+enum class ColumnType { number, integer, time, category, text };
+
+std::string_view column_type_name(ColumnType type);  // "number", "integer", "time", "category", "text"
+
+// What is known about a column apart from its values: enough to read the next table in the same way.
+struct ColumnInfo {
+  std::string name;
+  ColumnType type = ColumnType::number;
+  std::string time_format;          // time: "%Y-%m-%d" and so on, see table/time.h
+  std::vector<std::string> levels;  // category: text of code 0, 1, ...
+  bool operator==(const ColumnInfo&) const = default;
+};
+
+struct Column {
+  ColumnInfo info;
+  std::vector<double> values;     // all types but text; NaN where missing
+  std::vector<std::string> text;  // text only; "" where missing
+  std::int64_t missing = 0;       // cells without a value
+};
+
+// Columns of the same length, by name.
+struct Table {
+  std::vector<Column> columns;
+  std::int64_t rows = 0;
+
+  const Column* find(std::string_view name) const;  // null when absent
+  // DataError with the nearest name when absent; `place` (may be empty) starts the message: "formula column 7: ".
+  const Column& column(std::string_view name, std::string_view place = "") const;
+  std::vector<std::string> names() const;
+};
+
+}  // namespace ick

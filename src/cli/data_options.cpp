@@ -1,0 +1,86 @@
+#include "cli/data_options.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+
+namespace ick {
+
+namespace {
+
+constexpr ColumnType kTypes[] = {ColumnType::number, ColumnType::integer, ColumnType::time, ColumnType::category,
+                                 ColumnType::text};
+
+ColumnInfo parse_type(const std::string& text) {
+  const std::size_t equals = text.rfind('=', text.find(':'));
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError("--type " + text + ": expected column=type, as in --type station=category");
+  }
+  ColumnInfo info;
+  info.name = text.substr(0, equals);
+  std::string type = text.substr(equals + 1);
+  if (const std::size_t colon = type.find(':'); colon != std::string::npos) {
+    info.time_format = type.substr(colon + 1);
+    type.resize(colon);
+  }
+  std::vector<std::string> known;
+  for (const ColumnType each : kTypes) {
+    known.emplace_back(column_type_name(each));
+    if (known.back() != type) continue;
+    info.type = each;
+    return info;
+  }
+  throw UsageError("--type " + text + ": no type named \"" + type + "\"; there are " + join_words(known));
+}
+
+char parse_separator(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text.size() == 1) return text[0];
+  throw UsageError("--separator " + text + ": expected one character, or tab");
+}
+
+}  // namespace
+
+void DataOptions::add_to(CLI::App& command) {
+  command.add_option("--type", types, "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable")
+      ->group("Reading")
+      ->take_all();
+  command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
+  command.add_option("--separator", separator, "Between cells: one character or tab; detected by default")
+      ->group("Reading");
+  command.add_option("--threads", threads, "Threads to use; 0 means one for each core")
+      ->group("Running")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
+
+ReadOptions DataOptions::read_options() const {
+  if (threads > 0) at::set_num_threads(threads);
+  ReadOptions options;
+  options.separator = parse_separator(separator);
+  for (const std::string& each : types) options.known.push_back(parse_type(each));
+  options.missing.insert(options.missing.end(), missing.begin(), missing.end());
+  options.threads = threads;
+  return options;
+}
+
+std::vector<std::string> sentences(const EncodingNotes& notes) {
+  std::vector<std::string> said;
+  const auto rows = [](std::int64_t count) { return fmt::format("{} row{}", count, count == 1 ? "" : "s"); };
+  if (notes.without_target > 0) said.push_back(rows(notes.without_target) + " without a target left out");
+  if (notes.with_gaps > 0) said.push_back(rows(notes.with_gaps) + " left out, a column that a kernel reads is missing");
+  for (const auto& [column, count] : notes.filled) {
+    said.push_back(fmt::format("column \"{}\": {} missing, filled in", column, rows(count)));
+  }
+  for (const auto& [column, count] : notes.unseen) {
+    said.push_back(fmt::format("column \"{}\": {} with a level that training rows do not have", column, rows(count)));
+  }
+  return said;
+}
+
+}  // namespace ick

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "ick/dataset/encoder.h"
+#include "ick/table/csv.h"
+
+namespace ick {
+
+// How tables are read, the same for every command that reads one.
+struct DataOptions {
+  std::vector<std::string> types;    // column=type, or column=time:FORMAT
+  std::vector<std::string> missing;  // further words for a missing value
+  std::string separator;
+  int threads = 0;
+
+  void add_to(CLI::App& command);
+  ReadOptions read_options() const;  // UsageError for a type that does not exist
+};
+
+// Sentences for stderr about rows left out or made up.
+std::vector<std::string> sentences(const EncodingNotes& notes);
+
+}  // namespace ick

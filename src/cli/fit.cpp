@@ -1,0 +1,215 @@
+#include <fmt/core.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/data_options.h"
+#include "cli/fit_text.h"
+#include "cli/progress.h"
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+#include "ick/store/model_directory.h"
+#include "ick/train/estimate.h"
+
+namespace ick {
+
+namespace {
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+// The first interrupt asks for a checkpoint; the second is the system's own.
+void ask_to_stop(int signal) {
+  stop_asked = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+struct FitRequest {
+  std::string data, formula, out, resume, progress = "auto";
+  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle", gaps = "refuse";
+  std::vector<std::string> units;
+  bool no_warm_start = false, no_refit = false, dry_run = false, json = false;
+  FitOptions options;
+  DataOptions reading;
+};
+
+template <class Choice>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value, const std::string& text) {
+  std::vector<std::string> names(Choices<Choice>::names.begin(), Choices<Choice>::names.end());
+  return app.add_option(name, value, text)->check(CLI::IsMember(names))->capture_default_str();
+}
+
+FitOptions options_of(const FitRequest& request) {
+  FitOptions options = request.options;
+  options.holdout = parse_split(request.holdout);
+  if (!request.validation.empty()) options.validation = parse_split(request.validation);
+  options.loss = *find_choice<Loss>(request.loss);
+  options.optimiser = *find_choice<Optimiser>(request.optimiser);
+  options.schedule = *find_choice<Schedule>(request.schedule);
+  options.gaps = *find_choice<Gaps>(request.gaps);
+  options.warm_start = !request.no_warm_start;
+  options.refit = !request.no_refit;
+  for (const std::string& each : request.units) {
+    const std::size_t equals = each.rfind('=');
+    if (equals == std::string::npos) throw UsageError("--unit " + each + ": expected column=unit, as in depth=m");
+    options.units[each.substr(0, equals)] = each.substr(equals + 1);
+  }
+  return options;
+}
+
+std::string request_text(const FitRequest& r) {
+  return nlohmann::json{{"out", r.out},
+                        {"types", r.reading.types},
+                        {"missing", r.reading.missing},
+                        {"separator", r.reading.separator}}
+      .dump();
+}
+
+// A resumed fit is the request that was interrupted; only what is said again is taken from the command line.
+StoredCheckpoint take_up(FitRequest& request) {
+  StoredCheckpoint stored = load_checkpoint(request.resume);
+  const nlohmann::json kept = nlohmann::json::parse(stored.request);
+  if (request.data.empty()) request.data = stored.data;
+  if (request.out.empty()) request.out = kept.at("out");
+  request.reading.types = kept.at("types").get<std::vector<std::string>>();
+  request.reading.missing = kept.at("missing").get<std::vector<std::string>>();
+  request.reading.separator = kept.at("separator");
+  if (request.data == "-") throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
+  return stored;
+}
+
+Table read_for(const FitRequest& request, const Formula& formula) {
+  ReadOptions options = request.reading.read_options();
+  for (const std::string& name : level_columns(formula)) {
+    const bool stated = std::any_of(options.known.begin(), options.known.end(),
+                                    [&](const ColumnInfo& each) { return each.name == name; });
+    if (!stated) options.known.push_back({name, ColumnType::category, "", {}});
+  }
+  return read_table(request.data, options);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+int run_fit(FitRequest request) {
+  const bool resumed = !request.resume.empty();
+  StoredCheckpoint stored;
+  Formula formula;
+  FitOptions options;
+  if (resumed) {
+    stored = take_up(request);
+    formula = stored.formula;
+    options = stored.options;
+  } else {
+    if (request.data.empty() || request.formula.empty()) {
+      throw UsageError("fit needs a table and a formula, as in ick fit air.csv 'pm25 ~ rbf(x)' --out air.model");
+    }
+    if (request.out.empty() && !request.dry_run) throw UsageError("fit needs a place for the model: --out DIR");
+    formula = parse_formula(request.formula);
+    options = options_of(request);
+  }
+  if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
+  const Table table = read_for(request, formula);
+  ProgressWriter progress(request.progress);
+  if (request.dry_run) {
+    print_estimate(estimate_fit(table, formula, options), request.json);
+    return 0;
+  }
+  const std::uint32_t sum = fingerprint(table);
+  if (resumed && sum != stored.fingerprint) {
+    throw DataError(request.data + ": not the table the fit was reading when it was interrupted; start the fit again");
+  }
+  while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
+  const std::string checkpoint_path = request.out + ".checkpoint";
+  say_plan(table, plan_fit(table, formula, options), progress);
+
+  FitHooks hooks;
+  hooks.progress = [&](const Progress& p) { progress.show(p); };
+  hooks.note = [&](const std::string& sentence) { progress.say(sentence); };
+  hooks.interrupted = [] { return stop_asked != 0; };
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+    save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
+  };
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  try {
+    const Fit fitted = fit(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
+    save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
+    std::remove(checkpoint_path.c_str());
+    print_fit(fitted, request.out, request.json, progress);
+  } catch (const Interrupted& stop) {
+    progress.say(fmt::format("ick: {}; to go on: ick fit --resume {}", stop.what(), quoted(checkpoint_path)));
+    return 130;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command add_fit(CLI::App& program) {
+  auto request = std::make_shared<FitRequest>();
+  CLI::App* app = program.add_subcommand("fit", "Train a model from a table and a formula");
+  FitRequest& r = *request;
+  FitOptions& o = r.options;
+  app->add_option("data", r.data, "CSV or TSV table, may be gzipped; - for stdin");
+  app->add_option("formula", r.formula, "for example 'y ~ mlp(a, b) * periodic(date, period=1y) + linear(x)'");
+  app->add_option("--out", r.out, "Folder to write the model to");
+  app->add_option("--resume", r.resume, "Go on from the checkpoint of an interrupted fit");
+  app->add_flag("--dry-run", r.dry_run, "Say what would be done, and what it would take, without doing it");
+  app->add_flag("--json", r.json, "Print the result as JSON");
+
+  const auto number = [&](const std::string& name, auto& value, const std::string& text, auto low, auto high) {
+    app->add_option(name, value, text)->check(CLI::Range(low, high))->capture_default_str()->group("Training");
+  };
+  app->add_option("--seed", o.seed, "Everything random follows from it")->capture_default_str()->group("Training");
+  number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
+  number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
+  number("--batch", o.batch, "Rows in a mini-batch; 0: from the data", 0L, 10'000'000L);
+  app->add_option("--layers", o.layers, "Hidden widths of networks that do not say, as in 128,64")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 65536))
+      ->group("Training");
+  add_choice<Loss>(*app, "--loss", r.loss, "What is minimised")->group("Training");
+  add_choice<Optimiser>(*app, "--optimiser", r.optimiser, "lbfgs is for models of kernels only")->group("Training");
+  add_choice<Schedule>(*app, "--schedule", r.schedule, "Of the learning rate")->group("Training");
+  number("--learning-rate", o.learning_rate, "0: from the optimiser", 0.0, 1e3);
+  number("--kernel-rate", o.kernel_rate, "Learning rate of kernel parameters, relative", 0.0, 1e3);
+  number("--momentum", o.momentum, "Of sgd", 0.0, 1.0);
+  number("--weight-decay", o.weight_decay, "Of network weights; never of kernel parameters", 0.0, 1e3);
+  number("--clip", o.clip, "Largest norm of a member's gradient; 0: any", 0.0, 1e9);
+  number("--patience", o.patience, "Epochs without a better validation score before stopping; 0: from the data", 0L,
+         1'000'000L);
+  app->add_flag("--no-warm-start", r.no_warm_start, "Kernel parameters start from generic values")->group("Training");
+  app->add_flag("--no-refit", r.no_refit, "Keep the model that has not seen the validation rows")->group("Training");
+  app->add_option("--holdout", r.holdout,
+                  "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
+                  "block(lat, lon)=20% or none")
+      ->capture_default_str()
+      ->group("Training");
+  app->add_option("--validation", r.validation,
+                  "Rows watched to stop in time, said like --holdout; by default 20% of the others, blocked in time or space "
+                  "when the formula has a kernel on time or place")
+      ->group("Training");
+
+  add_choice<Gaps>(*app, "--gaps", r.gaps, "Rows where a kernel's column is missing")->group("Reading");
+  app->add_option("--unit", r.units, "Unit of a column: COLUMN=UNIT (s min h d w y, mm cm m km, deg rad); repeatable")
+      ->take_all()
+      ->group("Reading");
+  r.reading.add_to(*app);
+  app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
+      ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
+      ->capture_default_str()
+      ->group("Running");
+  app->add_option("--checkpoint", o.checkpoint_seconds, "Seconds between checkpoints")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str()
+      ->group("Running");
+  return {app, [request] { return run_fit(*request); }};
+}
+
+}  // namespace ick

@@ -1,0 +1,129 @@
+#include "cli/fit_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/data_options.h"
+#include "store/json.h"
+
+namespace ick {
+
+namespace {
+
+std::string count_text(std::int64_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string values_text(const ParameterValue& value) {
+  std::string text;
+  for (std::size_t i = 0; i < value.values.size(); ++i) text += fmt::format("{}{:.4g}", i == 0 ? "" : ", ", value.values[i]);
+  return (value.values.size() == 1 ? text : "[" + text + "]") + (value.unit.empty() ? "" : " " + value.unit) +
+         (value.fixed ? " (fixed)" : "");
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 90.0) return fmt::format("{:.1f} s", seconds);
+  return seconds < 5400.0 ? fmt::format("{:.0f} min", seconds / 60.0) : fmt::format("{:.1f} h", seconds / 3600.0);
+}
+
+}  // namespace
+
+std::string scores_text(const Scores& s) {
+  const auto found = s.coverage.find("0.9");
+  return fmt::format("rmse {:.4g}, mae {:.4g}, R2 {:.3f}, nlpd {:.4g}, 90% interval covers {:.1f}%", s.rmse, s.mae, s.r2,
+                     s.nlpd, found == s.coverage.end() ? NAN : 100.0 * found->second);
+}
+
+void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress) {
+  std::string types;
+  for (const Column& column : table.columns) {
+    types += fmt::format("{}{} ({}{})", types.empty() ? "" : ", ", column.info.name, column_type_name(column.info.type),
+                         column.missing > 0 ? fmt::format(", {} missing", column.missing) : "");
+  }
+  progress.say(fmt::format("{}: {}", count_text(table.rows, "row"), types));
+  for (const std::string& sentence : sentences(plan.notes)) progress.say(sentence);
+  const auto rows = [](const std::vector<bool>& mask) { return std::count(mask.begin(), mask.end(), true); };
+  if (rows(plan.holdout) > 0) {
+    progress.say(fmt::format("holdout: {} ({}), used for the final scores only", count_text(rows(plan.holdout), "row"),
+                             print(plan.options.holdout)));
+  }
+  progress.say(fmt::format("validation: {} ({}), {}", count_text(rows(plan.validation), "row"),
+                           print(*plan.options.validation), plan.validation_reason));
+  for (const TermSpec& term : plan.spec.terms) {
+    progress.say(fmt::format("term: {}, {}", print(term), count_text(term.features, "feature")));
+  }
+  const FitOptions& o = plan.options;
+  if (o.optimiser == Optimiser::lbfgs) {
+    progress.say("kernels only: parameters by L-BFGS on the marginal likelihood, weights in closed form");
+  } else {
+    progress.say(fmt::format("{}, batches of {}, {}, learning rate {:.4g}, at most {}", count_text(o.members, "member"),
+                             o.batch, choice_name(o.optimiser), o.learning_rate, count_text(o.epochs, "epoch")));
+  }
+}
+
+void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
+  const FitReport& report = fit.report;
+  for (const std::string& sentence : sentences(report.notes)) progress.say(sentence);
+  const bool refitted = report.options.refit && report.validation_rows > 0;
+  if (json) {
+    nlohmann::json out = to_json(report);
+    out["schema"] = 1;
+    out["model"] = directory;
+    out["formula"] = print(fit.model.spec().formula);
+    out["parameters"] = fit.model.model->trainable();
+    out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
+    out["kernels"] = to_json(fit.model.kernel_values());
+    fmt::print("{}\n", out.dump(2));
+    return;
+  }
+  fmt::print("{}\n", print(fit.model.spec().formula));
+  for (const ParameterValue& value : fit.model.kernel_values()) fmt::print("  {:<40} {}\n", value.path, values_text(value));
+  fmt::print("  {:<40} {:.4g}{}\n", "noise (sd)", fit.model.noise * fit.model.encoder.target_scaling.sd,
+             fit.model.encoder.log_target ? " (of the logarithm)" : "");
+  if (report.validation) {
+    fmt::print("validation ({}, {}): {}\n", report.validation_split, count_text(report.validation_rows, "row"),
+               scores_text(*report.validation));
+  }
+  if (report.holdout) {
+    fmt::print("holdout ({}, {}): {}\n", report.holdout_split, count_text(report.holdout_rows, "row"),
+               scores_text(*report.holdout));
+  }
+  if (refitted) {
+    fmt::print("The model kept was then trained on training and validation rows together{}.\n",
+               report.options.optimiser == Optimiser::lbfgs
+                   ? ""
+                   : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
+  }
+  fmt::print("{} trained numbers, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds), directory);
+}
+
+void print_estimate(const FitEstimate& e, bool json) {
+  if (json) {
+    nlohmann::json out = {{"schema", 1},
+                          {"formula", print(e.plan.spec.formula)},
+                          {"training_rows", e.training_rows},
+                          {"validation_rows", e.validation_rows},
+                          {"holdout_rows", e.holdout_rows},
+                          {"features", e.features},
+                          {"parameters", e.parameters},
+                          {"bytes", e.bytes},
+                          {"seconds_per_epoch", e.seconds_per_epoch},
+                          {"seconds_at_most", e.seconds},
+                          {"settings", to_json(e.plan.options)}};
+    fmt::print("{}\n", out.dump(2));
+    return;
+  }
+  fmt::print("{}\n", print(e.plan.spec.formula));
+  fmt::print("  rows        {} to train, {} to validate ({}: {}), {} held out\n", e.training_rows, e.validation_rows,
+             print(*e.plan.options.validation), e.plan.validation_reason, e.holdout_rows);
+  fmt::print("  members     {}\n", e.plan.options.members);
+  fmt::print("  features    {}\n", e.features);
+  fmt::print("  parameters  {}\n", e.parameters);
+  fmt::print("  memory      about {:.0f} MB beside the libraries\n", std::ceil(e.bytes / 1e6));
+  fmt::print("  time        {} for an epoch, at most {} in all\n", duration_text(e.seconds_per_epoch), duration_text(e.seconds));
+}
+
+}  // namespace ick

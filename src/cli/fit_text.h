@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "cli/progress.h"
+#include "ick/train/estimate.h"
+#include "ick/train/fit.h"
+
+// What `ick fit` says before and after.
+namespace ick {
+
+void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                           // stderr
+void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
+void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
+
+// "rmse 2.61, mae 2.03, ..." on one line
+std::string scores_text(const Scores& scores);
+
+}  // namespace ick

@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/data_options.h"
+#include "ick/base/error.h"
+#include "ick/base/file.h"
+#include "ick/store/model_directory.h"
+#include "table/record.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kBlock = 32768;  // rows in memory at once
+
+struct PredictRequest {
+  std::string model, data, out, format = "csv", prefix;
+  double level = 0.9;
+  bool json = false;
+  DataOptions reading;
+};
+
+// Goes to stdout as it comes, or to a file that appears when it is whole.
+class Output {
+ public:
+  explicit Output(const std::string& path) {
+    if (!path.empty() && path != "-") file_.emplace(path);
+  }
+  void write(const fmt::memory_buffer& text) {
+    if (file_) {
+      file_->write({text.data(), text.size()});
+    } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
+      throw Error("cannot write to stdout");
+    }
+  }
+  void commit() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  std::optional<StagedFile> file_;
+};
+
+// Ten digits: more than the model knows, few enough to read.
+void append_number(fmt::memory_buffer& to, double value) {
+  if (std::isfinite(value)) fmt::format_to(std::back_inserter(to), "{:.10g}", value);
+}
+
+void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const Prediction& p, std::size_t i) {
+  to.append(line);
+  for (const std::vector<double>* column : {&p.mean, &p.sd, &p.lower, &p.upper}) {
+    to.push_back(separator);
+    append_number(to, (*column)[i]);
+  }
+  to.push_back('\n');
+}
+
+std::vector<std::string> cells_of(const std::string& line, char separator) {
+  std::vector<std::string> cells;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  std::string scratch;
+  for (;;) {
+    const detail::Cell cell = detail::scan_cell(at, end, separator);
+    cells.emplace_back(detail::unquoted(cell, scratch));
+    if (cell.end == end) return cells;
+    at = cell.end + 1;
+  }
+}
+
+nlohmann::ordered_json json_row(const std::vector<std::string>& cells, const std::vector<std::string>& header,
+                                const std::vector<std::string>& names, const Prediction& p, std::size_t i) {
+  nlohmann::ordered_json row;
+  for (std::size_t c = 0; c < header.size(); ++c) {
+    double number = 0.0;
+    const char* end = cells[c].data() + cells[c].size();
+    const auto [stop, error] = std::from_chars(cells[c].data(), end, number);
+    const bool is_number = error == std::errc() && stop == end && std::isfinite(number);
+    row[header[c]] = is_number ? nlohmann::ordered_json(number) : nlohmann::ordered_json(cells[c]);
+    if (cells[c].empty()) row[header[c]] = nullptr;
+  }
+  const std::vector<double>* columns[] = {&p.mean, &p.sd, &p.lower, &p.upper};
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const double value = (*columns[c])[i];
+    row[names[c]] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+  }
+  return row;
+}
+
+int run_predict(const PredictRequest& request) {
+  const StoredModel stored = load_model(request.model);
+  ReadOptions options = request.reading.read_options();
+  for (const ColumnInfo& info : stored.model.encoder.columns()) {
+    options.only.push_back(info.name);
+    const bool stated = std::any_of(options.known.begin(), options.known.end(),
+                                    [&](const ColumnInfo& each) { return each.name == info.name; });
+    if (!stated) options.known.push_back(info);
+  }
+  TableStream stream(request.data, options);
+  const bool json = request.json || request.format == "jsonl";
+  std::vector<std::string> names;
+  for (const char* name : {"mean", "sd", "lower", "upper"}) {
+    names.push_back(request.prefix + name);
+    if (std::find(stream.header().begin(), stream.header().end(), names.back()) != stream.header().end()) {
+      throw DataError(request.data + ": there is a column named \"" + names.back() +
+                      "\" already; give the new ones another name with --prefix");
+    }
+  }
+  Output output(request.out);
+  fmt::memory_buffer text;
+  if (!json) {
+    for (std::size_t c = 0; c < stream.header().size(); ++c) {
+      text.append(csv_cell(stream.header()[c], stream.separator()));
+      text.push_back(stream.separator());
+    }
+    text.append(fmt::format("{}", fmt::join(names, std::string_view(std::string(1, stream.separator())))));
+    text.push_back('\n');
+  }
+  EncodingNotes notes;
+  Table block;
+  std::vector<std::string> lines;
+  std::int64_t rows = 0;
+  while (stream.next(kBlock, block, lines)) {
+    const Prediction p = stored.model.predict(block, request.level, &notes);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (json) {
+        const std::vector<std::string> cells = cells_of(lines[i], stream.separator());
+        text.append(json_row(cells, stream.header(), names, p, i).dump(-1, ' ', false,
+                                                                        nlohmann::json::error_handler_t::replace));
+        text.push_back('\n');
+      } else {
+        append_csv(text, lines[i], stream.separator(), p, i);
+      }
+    }
+    rows += block.rows;
+    output.write(text);
+    text.clear();
+  }
+  output.write(text);
+  output.commit();
+  for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
+  if (!request.out.empty() && request.out != "-") fmt::print(stderr, "{} rows written to {}\n", rows, request.out);
+  return 0;
+}
+
+}  // namespace
+
+Command add_predict(CLI::App& program) {
+  auto request = std::make_shared<PredictRequest>();
+  CLI::App* app = program.add_subcommand("predict", "Append mean, sd and an interval to the rows of a table");
+  app->add_option("model", request->model, "Folder of a model")->required();
+  app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
+  app->add_option("--out", request->out, "File to write; stdout by default");
+  app->add_option("--level", request->level, "Share of observations the interval is to hold")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app->add_option("--format", request->format, "csv or jsonl (one JSON object a line)")
+      ->check(CLI::IsMember({"csv", "jsonl"}))
+      ->capture_default_str();
+  app->add_flag("--json", request->json, "The same as --format jsonl");
+  app->add_option("--prefix", request->prefix, "Put before the names of the new columns");
+  request->reading.add_to(*app);
+  return {app, [request] { return run_predict(*request); }};
+}
+
+}  // namespace ick

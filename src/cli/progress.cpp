@@ -1,0 +1,100 @@
+#include "cli/progress.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "ick/base/error.h"
+
+namespace ick {
+
+namespace {
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+nlohmann::json to_json(const Progress& p) {
+  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); };
+  return {{"schema", 1},
+          {"phase", p.phase},
+          {"epoch", p.epoch},
+          {"epochs", p.epochs},
+          {"loss", number(p.loss)},
+          {"validation_rmse", number(p.validation)},
+          {"best_validation_rmse", number(p.best)},
+          {"learning_rate", number(p.learning_rate)},
+          {"rows_per_second", number(p.rows_per_second)},
+          {"seconds", number(p.seconds)},
+          {"seconds_left", number(p.seconds_left)}};
+}
+
+std::string numbers_text(const Progress& p) {
+  std::string text = fmt::format("{} {}/{}  loss {:.4g}", p.phase, p.epoch, p.epochs, p.loss);
+  if (std::isfinite(p.validation)) text += fmt::format("  validation {:.4g} (best {:.4g})", p.validation, p.best);
+  return text + fmt::format("  {:.3g} rows/s  {} left", p.rows_per_second, duration_text(p.seconds_left));
+}
+
+}  // namespace
+
+ProgressWriter::ProgressWriter(const std::string& style) {
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  if (style == "auto") {
+    style_ = terminal ? Style::bar : Style::plain;
+  } else {
+    style_ = style == "bar" ? Style::bar : style == "json" ? Style::json : style == "none" ? Style::none : Style::plain;
+  }
+}
+
+ProgressWriter::~ProgressWriter() { clear(); }
+
+void ProgressWriter::clear() {
+  if (bar_is_shown_) fmt::print(stderr, "\r\033[K");
+  bar_is_shown_ = false;
+}
+
+void ProgressWriter::say(const std::string& sentence) {
+  clear();
+  if (style_ == Style::json) {
+    fmt::print(stderr, "{}\n", nlohmann::json{{"schema", 1}, {"note", sentence}}.dump());
+  } else if (style_ != Style::none) {
+    fmt::print(stderr, "{}\n", sentence);
+  }
+}
+
+void ProgressWriter::draw(const Progress& p) {
+  constexpr int kWidth = 24;
+  const int full = p.epochs > 0 ? static_cast<int>(kWidth * p.epoch / p.epochs) : 0;
+  fmt::print(stderr, "\r[{}{}] {}\033[K", std::string(full, '#'), std::string(kWidth - full, '.'), numbers_text(p));
+  std::fflush(stderr);
+  bar_is_shown_ = true;
+}
+
+void ProgressWriter::show(const Progress& p) {
+  log_ += to_json(p).dump() + "\n";
+  if (style_ == Style::none) return;
+  if (style_ == Style::json) {
+    fmt::print(stderr, "{}\n", to_json(p).dump());
+    return;
+  }
+  const auto now = Clock::now();
+  const double pause = style_ == Style::bar ? 0.1 : 5.0;
+  const bool new_phase = p.phase != last_phase_;
+  const bool last = p.epoch == p.epochs;
+  if (!new_phase && !last && std::chrono::duration<double>(now - last_).count() < pause) return;
+  last_ = now;
+  last_phase_ = p.phase;
+  if (p.epochs == 0) {
+    say(p.phase);
+  } else if (style_ == Style::bar) {
+    draw(p);
+  } else {
+    fmt::print(stderr, "{}\n", numbers_text(p));
+  }
+}
+
+}  // namespace ick

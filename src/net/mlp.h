@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ick/net/network.h"
+
+namespace ick {
+
+struct Activation {
+  std::string_view name;
+  at::Tensor (*value)(const at::Tensor&) = nullptr;
+};
+
+struct MlpOptions {
+  std::vector<std::int64_t> layers;  // hidden widths, inputs first
+  Activation activation;
+  double dropout = 0.0;     // share of hidden units left out, in [0, 1)
+  bool layer_norm = false;  // before the activation
+};
+
+// Fully connected layers, the last one linear:
+//   h_0 = x,   h_l = dropout(phi(norm(h_{l-1} W_l + b_l))),   f(x) = h_L W + b
+class Mlp : public Network {
+ public:
+  Mlp(MlpOptions options, const NetworkContext& context);
+
+  std::int64_t outputs() const override { return layers_.back().weight.size(2); }
+  at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;
+  std::vector<NamedTensor> parameters() const override;
+
+ private:
+  struct Layer {
+    std::string name;         // layer1, layer2, ..., output
+    at::Tensor weight, bias;  // (E, in, out), (E, 1, out)
+    at::Tensor scale, shift;  // (E, 1, out) of the layer norm, undefined without one
+  };
+
+  MlpOptions options_;
+  std::vector<Layer> layers_;  // the last one is the output's
+};
+
+inline constexpr std::array kMlpArguments = {
+    NetworkArgument{"layers", "hidden widths: one whole number or a list", "[128, 64]"},
+    NetworkArgument{"activation", "relu, gelu, silu, tanh or erf", "gelu"},
+    NetworkArgument{"dropout", "share of hidden units left out in training, from 0 to below 1", "0"},
+    NetworkArgument{"norm", "layer (before each activation) or none", "none"}};
+
+std::unique_ptr<Network> make_mlp(const Call& call, const NetworkContext& context);
+
+}  // namespace ick

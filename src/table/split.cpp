@@ -1,0 +1,416 @@
+#include "ick/table/split.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "formula/word.h"
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/base/text.h"
+#include "ick/table/time.h"
+#include "number.h"
+
+namespace ick {
+namespace {
+
+using Kind = Split::Kind;
+using Rows = std::vector<std::size_t>;
+
+struct KindRow {
+  Kind kind;
+  std::string_view name;
+  std::size_t least_columns, most_columns;
+};
+constexpr std::size_t kAny = 1000;
+constexpr std::array<KindRow, 4> kKinds = {{{Kind::random, "random", 0, 0},
+                                            {Kind::last, "last", 0, 1},
+                                            {Kind::group, "group", 1, kAny},
+                                            {Kind::block, "block", 1, kAny}}};
+constexpr std::array<std::string_view, 6> kComparisons = {"<=", ">=", "==", "!=", "<", ">"};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+class SplitParser {
+ public:
+  explicit SplitParser(std::string_view text) : text_(text), rest_(trimmed(text)) {}
+
+  Split parse() {
+    Split split;
+    if (rest_ == "none") return split;
+    const std::string name = read_name();
+    if (const std::string_view comparison = read_comparison(); !comparison.empty()) {
+      split.kind = Kind::condition;
+      split.columns = {name};
+      split.comparison = comparison;
+      split.value = read_value();
+      return split;
+    }
+    const auto row = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindRow& kind) { return kind.name == name; });
+    if (row == kKinds.end()) {
+      std::vector<std::string> names = {"none"};
+      for (const KindRow& kind : kKinds) names.emplace_back(kind.name);
+      const bool assigns = !rest_.empty() && rest_.front() == '=' && rest_.find('%') == std::string_view::npos;
+      throw failure(assigns ? "columns are compared with ==, not with ="
+                            : "no way to split is named \"" + name + "\"" + did_you_mean(name, names));
+    }
+    split.kind = row->kind;
+    if (take('(')) {
+      do split.columns.push_back(read_name());
+      while (take(','));
+      if (!take(')')) throw failure("a ) is missing");
+    }
+    if (split.columns.size() < row->least_columns) throw failure(name + " needs a column in parentheses");
+    if (split.columns.size() > row->most_columns) {
+      throw failure(name + (row->most_columns == 0 ? " takes no column" : " takes one column"));
+    }
+    if (!take('=')) throw failure("a share such as =20% is missing");
+    split.share = read_share();
+    return split;
+  }
+
+ private:
+  UsageError failure(const std::string& reason) const {
+    return UsageError("split \"" + std::string(text_) + "\": " + reason +
+                      "; write none, random=20%, last=20%, last(date)=20%, group(station)=20%, block(lat, lon)=20%, or "
+                      "a comparison such as date >= 2019-05-16");
+  }
+
+  bool take(char byte) {
+    rest_ = trimmed(rest_);
+    if (rest_.empty() || rest_.front() != byte) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  std::string read_quoted() {
+    std::string name;
+    for (;;) {
+      const std::size_t quote = rest_.find('"');
+      if (quote == std::string_view::npos) throw failure("a quote is not closed");
+      name += rest_.substr(0, quote);
+      rest_.remove_prefix(quote + 1);
+      if (rest_.empty() || rest_.front() != '"') return name;
+      name += '"';
+      rest_.remove_prefix(1);
+    }
+  }
+
+  std::string read_name() {
+    std::string name;
+    if (take('"')) {
+      name = read_quoted();
+    } else {
+      const std::size_t size = std::min(rest_.find_first_of("<>=!(),\""), rest_.size());
+      name = trimmed(rest_.substr(0, size));
+      rest_.remove_prefix(size);
+    }
+    if (name.empty()) throw failure("a name is missing");
+    return name;
+  }
+
+  std::string_view read_comparison() {
+    rest_ = trimmed(rest_);
+    for (const std::string_view comparison : kComparisons) {
+      if (!rest_.starts_with(comparison)) continue;
+      rest_.remove_prefix(comparison.size());
+      return comparison;
+    }
+    return "";
+  }
+
+  std::string read_value() {
+    std::string value;
+    if (take('"')) {
+      value = read_quoted();
+      if (!trimmed(rest_).empty()) throw failure("text follows the closing quote");
+    } else {
+      value = trimmed(rest_);
+      if (value.empty()) throw failure("a value to compare with is missing");
+    }
+    return value;
+  }
+
+  double read_share() {
+    std::string_view word = trimmed(rest_);
+    const bool percent = word.ends_with('%');
+    if (percent) word = trimmed(word.substr(0, word.size() - 1));
+    const auto number = detail::parse_number(word, '.');
+    const double share = !number ? 0.0 : percent ? number->value / 100.0 : number->value;
+    if (!(share > 0.0 && share < 1.0)) throw failure("the share has to be between 0% and 100%");
+    return share;
+  }
+
+  std::string_view text_, rest_;
+};
+
+std::string quoted(const std::string& text) {
+  std::string all = "\"";
+  for (const char byte : text) all += byte == '"' ? std::string("\"\"") : std::string(1, byte);
+  return all + "\"";
+}
+
+std::string name_text(const std::string& name) { return detail::is_plain_word(name) ? name : quoted(name); }
+
+std::string share_text(double share) {
+  const double percent = std::round(share * 1e8) / 1e6;
+  return percent / 100.0 == share ? number_text(percent) + "%" : number_text(share);
+}
+
+// Draws whole groups until `share` of the rows is reached as nearly as possible; at least one group.
+std::vector<bool> draw(const std::map<std::vector<double>, Rows>& groups, double share, Random random,
+                       std::size_t rows) {
+  std::vector<const Rows*> order;
+  std::size_t total = 0;
+  for (const auto& [key, members] : groups) order.push_back(&members), total += members.size();
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
+  }
+  std::vector<bool> drawn(rows, false);
+  const auto take = [&](const Rows& members) {
+    for (const std::size_t row : members) drawn[row] = true;
+  };
+  double left = share * static_cast<double>(total);
+  bool any = false;
+  for (const Rows* members : order) {
+    const auto size = static_cast<double>(members->size());
+    if (std::abs(left - size) >= std::abs(left)) continue;
+    left -= size;
+    any = true;
+    take(*members);
+  }
+  if (!any && !order.empty()) {
+    take(**std::min_element(order.begin(), order.end(),
+                            [](const Rows* a, const Rows* b) { return a->size() < b->size(); }));
+  }
+  return drawn;
+}
+
+class Splitter {
+ public:
+  Splitter(const Table& table, const Split& split, const std::vector<bool>& among)
+      : table_(table), split_(split), place_("split \"" + print(split) + "\": ") {
+    for (std::size_t row = 0; row < static_cast<std::size_t>(table.rows); ++row) {
+      if (among.empty() || among[row]) rows_.push_back(row);
+    }
+  }
+
+  std::vector<bool> run(std::uint64_t seed) const {
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    if (split_.kind == Kind::none) return apart;
+    const Random random(seed_for(seed, "split"));
+    if (split_.kind == Kind::random) apart = at_random(random);
+    if (split_.kind == Kind::last) apart = latest();
+    if (split_.kind == Kind::group) apart = draw(groups(), split_.share, random, apart.size());
+    if (split_.kind == Kind::block) apart = draw(grid_cells(), split_.share, random, apart.size());
+    if (split_.kind == Kind::condition) apart = condition();
+    const auto count = static_cast<std::size_t>(std::count(apart.begin(), apart.end(), true));
+    if (count == 0) throw DataError(place_ + "sets no row apart of " + std::to_string(rows_.size()));
+    if (count == rows_.size()) throw DataError(place_ + "sets every row apart and leaves none");
+    return apart;
+  }
+
+ private:
+  const Column& column(const std::string& name) const { return table_.column(name, place_); }
+
+  // A column of numbers or times without gaps.
+  const Column& measured(const std::string& name) const {
+    const Column& found = column(name);
+    if (found.info.type == ColumnType::text || found.info.type == ColumnType::category) {
+      throw DataError(place_ + "column \"" + name + "\" is a " + std::string(column_type_name(found.info.type)) +
+                      "; a time or a number was expected");
+    }
+    for (const std::size_t row : rows_) {
+      if (std::isnan(found.values[row])) {
+        throw DataError(place_ + "column \"" + name + "\" has no value in row " + std::to_string(row + 1) +
+                        "; a value is needed in every row");
+      }
+    }
+    return found;
+  }
+
+  const Column& time_column() const {
+    if (!split_.columns.empty()) return measured(split_.columns.front());
+    std::vector<std::string> times;
+    for (const Column& candidate : table_.columns) {
+      if (candidate.info.type == ColumnType::time) times.push_back(candidate.info.name);
+    }
+    if (times.size() == 1) return measured(times.front());
+    throw DataError(place_ +
+                    (times.empty() ? "the table has no column of times"
+                                   : "the columns " + join_words(times) + " are times, which of them is not said") +
+                    "; write last(column)=" + share_text(split_.share));
+  }
+
+  std::vector<bool> at_random(Random random) const {
+    Rows order = rows_;
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    const auto count = static_cast<std::size_t>(std::llround(split_.share * static_cast<double>(order.size())));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto left = static_cast<std::int64_t>(order.size() - i);
+      std::swap(order[i], order[i + static_cast<std::size_t>(random.below(left))]);
+      apart[order[i]] = true;
+    }
+    return apart;
+  }
+
+  std::vector<bool> latest() const {
+    const Column& time = time_column();
+    std::map<double, std::size_t, std::greater<>> instants;  // rows of each, the latest first
+    for (const std::size_t row : rows_) ++instants[time.values[row]];
+    const double target = split_.share * static_cast<double>(rows_.size());
+    double count = 0.0, nearest = std::numeric_limits<double>::infinity(), first = 0.0;
+    for (const auto& [instant, size] : instants) {
+      count += static_cast<double>(size);
+      if (instants.size() > 1 && instant == instants.rbegin()->first) break;  // one is left
+      if (std::abs(count - target) >= nearest) break;
+      nearest = std::abs(count - target);
+      first = instant;
+    }
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    for (const std::size_t row : rows_) apart[row] = time.values[row] >= first;
+    return apart;
+  }
+
+  std::map<std::vector<double>, Rows> groups() const {
+    std::vector<std::vector<double>> keys(rows_.size());
+    for (const std::string& name : split_.columns) {
+      const Column& found = column(name);
+      std::map<std::string_view, double> codes;  // in the order of the text, whatever that of the rows
+      for (const std::string& text : found.text) codes.emplace(text, 0.0);
+      double next = 0.0;
+      for (auto& [text, code] : codes) code = next++;
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const bool is_text = found.info.type == ColumnType::text;
+        const double value = is_text ? codes[found.text[rows_[i]]] : found.values[rows_[i]];
+        // Cells without a value are a group of their own; NaN would not be equal to itself.
+        keys[i].push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
+      }
+    }
+    return gather(keys);
+  }
+
+  // About a hundred cells over the ranges of the columns, at most ten along each.
+  std::map<std::vector<double>, Rows> grid_cells() const {
+    const auto dimensions = static_cast<double>(split_.columns.size());
+    const double along = std::clamp(std::round(std::pow(100.0, 1.0 / dimensions)), 2.0, 10.0);
+    std::vector<std::vector<double>> keys(rows_.size());
+    for (const std::string& name : split_.columns) {
+      const Column& found = measured(name);
+      double low = std::numeric_limits<double>::infinity(), high = -low;
+      for (const std::size_t row : rows_) {
+        low = std::min(low, found.values[row]);
+        high = std::max(high, found.values[row]);
+      }
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const double place = high > low ? (found.values[rows_[i]] - low) / (high - low) : 0.0;
+        keys[i].push_back(std::min(std::floor(place * along), along - 1.0));
+      }
+    }
+    return gather(keys);
+  }
+
+  std::map<std::vector<double>, Rows> gather(std::vector<std::vector<double>>& keys) const {
+    std::map<std::vector<double>, Rows> members;
+    for (std::size_t i = 0; i < keys.size(); ++i) members[std::move(keys[i])].push_back(rows_[i]);
+    return members;
+  }
+
+  std::vector<bool> condition() const {
+    const Column& found = column(split_.columns.front());
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    const bool is_text = found.info.type == ColumnType::text;
+    if (is_text || found.info.type == ColumnType::category) {
+      if (split_.comparison != "==" && split_.comparison != "!=") {
+        throw DataError(place_ + "column \"" + found.info.name + "\" is a " +
+                        std::string(column_type_name(found.info.type)) + " and is compared with == or != only");
+      }
+      const bool equal = split_.comparison == "==";
+      const double code = is_text ? 0.0 : level(found);
+      for (const std::size_t row : rows_) {
+        const bool missing = is_text ? found.text[row].empty() : std::isnan(found.values[row]);
+        const bool same = is_text ? found.text[row] == split_.value : found.values[row] == code;
+        apart[row] = !missing && same == equal;
+      }
+      return apart;
+    }
+    const double value = found.info.type == ColumnType::time ? instant(found) : number(found);
+    for (const std::size_t row : rows_) apart[row] = compare(found.values[row], value);
+    return apart;
+  }
+
+  // A missing cell (NaN) fulfils no condition, != included.
+  bool compare(double cell, double value) const {
+    const std::string& comparison = split_.comparison;
+    if (comparison == "<") return cell < value;
+    if (comparison == "<=") return cell <= value;
+    if (comparison == ">") return cell > value;
+    if (comparison == ">=") return cell >= value;
+    if (comparison == "==") return cell == value;
+    return cell < value || cell > value;
+  }
+
+  double level(const Column& found) const {
+    const std::vector<std::string>& levels = found.info.levels;
+    const auto at = std::find(levels.begin(), levels.end(), split_.value);
+    if (at != levels.end()) return static_cast<double>(at - levels.begin());
+    throw DataError(place_ + "column \"" + found.info.name + "\" has no level \"" + split_.value + "\"" +
+                    did_you_mean(split_.value, levels));
+  }
+
+  double number(const Column& found) const {
+    const auto parsed = detail::parse_number(split_.value, '.');
+    if (parsed) return parsed->value;
+    throw DataError(place_ + "column \"" + found.info.name + "\" holds numbers, and \"" + split_.value + "\" is none");
+  }
+
+  double instant(const Column& found) const {
+    const std::string& format = found.info.time_format;
+    std::optional<double> days = parse_time(split_.value, "%Y-%m-%d");
+    if (!days && !format.empty()) days = parse_time(split_.value, format);
+    if (days) return *days;
+    throw DataError(place_ + "column \"" + found.info.name + "\" holds times, and \"" + split_.value +
+                    "\" is none (expected YYYY-MM-DD)");
+  }
+
+  const Table& table_;
+  const Split& split_;
+  const std::string place_;
+  Rows rows_;
+};
+
+}  // namespace
+
+Split parse_split(std::string_view text) { return SplitParser(text).parse(); }
+
+std::string print(const Split& split) {
+  if (split.kind == Kind::none) return "none";
+  if (split.kind == Kind::condition) {
+    const bool plain = !split.value.empty() && trimmed(split.value) == split.value && split.value.front() != '"';
+    return name_text(split.columns.front()) + " " + split.comparison + " " +
+           (plain ? split.value : quoted(split.value));
+  }
+  std::string text;
+  for (const KindRow& row : kKinds) {
+    if (row.kind == split.kind) text = row.name;
+  }
+  for (std::size_t i = 0; i < split.columns.size(); ++i) text += (i == 0 ? "(" : ", ") + name_text(split.columns[i]);
+  return text + (split.columns.empty() ? "=" : ")=") + share_text(split.share);
+}
+
+std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t seed, const std::vector<bool>& among) {
+  if (!among.empty() && among.size() != static_cast<std::size_t>(table.rows)) {
+    throw Error("held_out: `among` has " + std::to_string(among.size()) + " rows, the table " +
+                std::to_string(table.rows));
+  }
+  return Splitter(table, split, among).run(seed);
+}
+
+}  // namespace ick

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/base/text.h"
+#include "ick/train/fit.h"
+#include "train/plan.h"
+
+namespace ick {
+
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+template <class Visit>
+void each_kernel(const ModelSpec& spec, Visit visit) {
+  for (const TermSpec& term : spec.terms) {
+    for (const Product& product : term.kernels) {
+      for (const Call& call : product) visit(call);
+    }
+  }
+}
+
+bool names_a_place(const std::string& column) {
+  std::string lower = column;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  static const std::vector<std::string> kPlaces = {"lat",  "latitude", "lon",     "lng",
+                                                   "long", "longitude", "easting", "northing"};
+  return contains(kPlaces, lower);
+}
+
+// Rows near each other in time or space resemble each other: drawn one by one, validation rows would be known already.
+Split choose_validation(const ModelSpec& spec, const Table& table, const Split& holdout, double share,
+                        std::string& reason) {
+  Split split;
+  split.share = share;
+  if (holdout.kind != Split::Kind::none && holdout.kind != Split::Kind::condition) {
+    split.kind = holdout.kind;
+    split.columns = holdout.columns;
+    reason = "in the same way as the holdout";
+    return split;
+  }
+  std::vector<std::string> places;
+  std::string time;
+  each_kernel(spec, [&](const Call& call) {
+    for (const std::string& name : call.columns) {
+      if (time.empty() && table.column(name).info.type == ColumnType::time) time = name;
+      if ((call.find("sphere") != nullptr || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+    }
+  });
+  if (!time.empty()) {
+    split.kind = Split::Kind::last;
+    split.columns = {time};
+    reason = "blocked in time, because the formula has a kernel on time";
+  } else if (places.size() >= 2) {
+    split.kind = Split::Kind::block;
+    split.columns = places;
+    reason = "blocked in space, because the formula has a kernel on place";
+  } else {
+    split.kind = Split::Kind::random;
+    reason = "drawn at random, because the formula has no kernel on time or place";
+  }
+  return split;
+}
+
+std::vector<bool> having_target(const Table& table, const std::string& target) {
+  const Column& column = table.column(target);
+  std::vector<bool> has(table.rows, true);
+  for (std::int64_t i = 0; i < table.rows && !column.values.empty(); ++i) has[i] = !std::isnan(column.values[i]);
+  return has;
+}
+
+void take(std::vector<bool>& from, const std::vector<bool>& taken) {
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
+}
+
+}  // namespace
+
+std::int64_t count_of(const std::vector<bool>& rows) { return std::count(rows.begin(), rows.end(), true); }
+
+std::vector<std::string> level_columns(const Formula& formula) {
+  std::vector<std::string> names;
+  for (const Product& product : canonical(formula.right)) {
+    for (const Call& call : product) {
+      if (call.name != "categorical") continue;
+      for (const std::string& name : call.columns) {
+        if (!contains(names, name)) names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
+  EncoderPlan plan;
+  plan.target = spec.formula.target;
+  plan.log_target = spec.formula.log_target;
+  plan.kernel_columns = spec.kernel_columns;
+  plan.level_columns = level_columns(spec.formula);
+  for (const TermSpec& term : spec.terms) {
+    for (const Call& call : term.networks) plan.network_columns.push_back(call.columns);
+  }
+  plan.units = options.units;
+  plan.gaps = options.gaps;
+  return plan;
+}
+
+// Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more members, many
+// rows larger batches.
+void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& options) {
+  const bool kernels_only = spec.kernels_only();
+  if (options.optimiser == Optimiser::automatic) {
+    options.optimiser = kernels_only ? Optimiser::lbfgs : Optimiser::adamw;
+  }
+  if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
+    throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
+  }
+  const bool closed_form = options.optimiser == Optimiser::lbfgs;
+  if (options.members == 0) {
+    options.members = closed_form ? 1 : rows <= 5'000 ? 8 : rows <= 50'000 ? 4 : rows <= 500'000 ? 2 : 1;
+  }
+  if (closed_form) options.members = 1;  // the posterior of the weights is known; members would all be alike
+  if (options.batch == 0) {
+    options.batch = 32;
+    while (options.batch < 1024 && options.batch * 60 < rows) options.batch *= 2;
+  }
+  options.batch = std::min(options.batch, rows);
+  if (options.epochs == 0) {
+    constexpr double kSteps = 6000.0;
+    const double per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options.batch));
+    options.epochs = closed_form ? 60 : std::clamp<std::int64_t>(static_cast<std::int64_t>(kSteps / per_epoch), 8, 150);
+  }
+  if (options.layers.empty()) {
+    options.layers = rows < 1'000 ? std::vector<std::int64_t>{64, 32} : std::vector<std::int64_t>{128, 64};
+  }
+  if (options.learning_rate == 0.0) options.learning_rate = options.optimiser == Optimiser::sgd ? 0.01 : 0.003;
+  if (options.patience == 0) options.patience = std::max<std::int64_t>(10, options.epochs / 2);
+}
+
+FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+  FitPlan plan;
+  plan.spec = make_spec(formula, table.names());
+  plan.options = options;
+  std::vector<bool> usable = having_target(table, formula.target);
+  if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
+    throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
+  }
+  plan.notes.without_target = table.rows - count_of(usable);
+  plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
+  plan.training = usable;
+  take(plan.training, plan.holdout);
+  const std::int64_t rows = count_of(plan.training);
+  constexpr std::int64_t kFewest = 20;  // with fewer rows none can be spared
+  if (options.validation) {
+    plan.validation_reason = "as asked";
+  } else if (rows < kFewest) {
+    plan.options.validation = Split{};
+    plan.validation_reason = "too few rows to spare any";
+  } else {
+    const double share = rows > 100'000 ? 0.1 : 0.2;
+    plan.options.validation = choose_validation(plan.spec, table, options.holdout, share, plan.validation_reason);
+  }
+  plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
+  take(plan.training, plan.validation);
+  plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
+  choose_features(plan.spec, count_of(plan.training));
+  choose_options(plan.spec, count_of(plan.training), plan.options);
+  return plan;
+}
+
+}  // namespace ick

@@ -1,0 +1,375 @@
+#include "train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/base/text.h"
+
+namespace ick {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Batch batch_of(const Dataset& rows, const at::Tensor& index) {
+  Batch batch;
+  batch.x = rows.x.index_select(0, index);
+  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.index_select(0, index));
+  batch.y = rows.y.index_select(0, index);
+  return batch;
+}
+
+// Lays tensors of one type end to end and lets them be views of the whole, values and gradients alike.
+ParameterGroup flatten(std::string name, const std::vector<at::Tensor>& tensors, double rate, double weight_decay) {
+  ParameterGroup group;
+  group.name = std::move(name);
+  group.rate = rate;
+  group.weight_decay = weight_decay;
+  std::vector<at::Tensor> flat;
+  for (const at::Tensor& each : tensors) flat.push_back(each.detach().reshape(-1));
+  group.value = at::cat(flat).requires_grad_(true);
+  group.value.mutable_grad() = at::zeros_like(group.value);
+  std::int64_t first = 0;
+  for (at::Tensor each : tensors) {
+    each.set_data(group.value.detach().narrow(0, first, each.numel()).view(each.sizes()));
+    each.mutable_grad() = group.value.grad().narrow(0, first, each.numel()).view(each.sizes());
+    group.members.push_back(each.grad());
+    first += each.numel();
+  }
+  return group;
+}
+
+// The optimiser's memory of a parameter, by name. Adam and AdamW keep the same things.
+template <class State>
+void save_moments(const torch::optim::OptimizerParamState& state, const std::string& prefix, Checkpoint& to) {
+  const auto& moments = static_cast<const State&>(state);
+  to.numbers[prefix + "step"] = static_cast<double>(moments.step());
+  to.tensors.emplace_back(prefix + "first", moments.exp_avg().clone());
+  to.tensors.emplace_back(prefix + "second", moments.exp_avg_sq().clone());
+}
+
+const at::Tensor& tensor_of(const Checkpoint& checkpoint, const std::string& name) {
+  for (const auto& [each, tensor] : checkpoint.tensors) {
+    if (each == name) return tensor;
+  }
+  throw DataError("the checkpoint has no tensor named \"" + name + "\"; it belongs to another fit");
+}
+
+double number_of(const Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.numbers.find(name);
+  if (found == checkpoint.numbers.end()) {
+    throw DataError("the checkpoint has no number named \"" + name + "\"; it belongs to another fit");
+  }
+  return found->second;
+}
+
+template <class State>
+std::unique_ptr<State> load_moments(const Checkpoint& from, const std::string& prefix) {
+  auto moments = std::make_unique<State>();
+  moments->step(static_cast<std::int64_t>(number_of(from, prefix + "step")));
+  moments->exp_avg(tensor_of(from, prefix + "first").clone());
+  moments->exp_avg_sq(tensor_of(from, prefix + "second").clone());
+  return moments;
+}
+
+std::string key_of(const at::Tensor& value) { return c10::guts::to_string(value.unsafeGetTensorImpl()); }
+
+}  // namespace
+
+Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation, double unit,
+                 const FitHooks& hooks, std::string phase)
+    : model_(model),
+      options_(options),
+      training_(training),
+      validation_(validation),
+      unit_(unit),
+      hooks_(hooks),
+      phase_(std::move(phase)),
+      steps_per_epoch_((training.size() + options.batch - 1) / options.batch) {
+  if (options_.loss == Loss::gaussian) {
+    log_noise_ = at::full({model.members()}, std::log(0.1), at::kDouble).requires_grad_(true);
+  }
+  make_groups();
+  make_optimiser();
+}
+
+Trainer::~Trainer() = default;
+
+// Weights decay, biases do not; kernel parameters never do and learn at their own rate.
+void Trainer::make_groups() {
+  std::vector<at::Tensor> decaying, steady, kernel;
+  for (const NamedTensor& each : model_.network_parameters()) (each.decays ? decaying : steady).push_back(each.value);
+  for (const NamedTensor& each : model_.kernel_parameters()) kernel.push_back(each.value);
+  if (log_noise_.defined()) kernel.push_back(log_noise_);
+  if (!decaying.empty()) groups_.push_back(flatten("decaying", decaying, 1.0, options_.weight_decay));
+  groups_.push_back(flatten("steady", steady, 1.0, 0.0));
+  if (!kernel.empty()) groups_.push_back(flatten("kernel", kernel, options_.kernel_rate, 0.0));
+}
+
+void Trainer::make_optimiser() {
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  for (const ParameterGroup& group : groups_) {
+    const double rate = options_.learning_rate * group.rate;
+    std::unique_ptr<torch::optim::OptimizerOptions> settings;
+    switch (options_.optimiser) {
+      case Optimiser::adam:
+        settings = std::make_unique<torch::optim::AdamOptions>(
+            torch::optim::AdamOptions(rate).weight_decay(group.weight_decay));
+        break;
+      case Optimiser::sgd:
+        settings = std::make_unique<torch::optim::SGDOptions>(
+            torch::optim::SGDOptions(rate).momentum(options_.momentum).weight_decay(group.weight_decay));
+        break;
+      default:
+        settings = std::make_unique<torch::optim::AdamWOptions>(
+            torch::optim::AdamWOptions(rate).weight_decay(group.weight_decay));
+    }
+    groups.emplace_back(std::vector<at::Tensor>{group.value}, std::move(settings));
+  }
+  if (options_.optimiser == Optimiser::adam) {
+    optimiser_ = std::make_unique<torch::optim::Adam>(groups);
+  } else if (options_.optimiser == Optimiser::sgd) {
+    optimiser_ = std::make_unique<torch::optim::SGD>(groups, torch::optim::SGDOptions(options_.learning_rate));
+  } else {
+    optimiser_ = std::make_unique<torch::optim::AdamW>(groups);
+  }
+}
+
+at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& dropout) const {
+  const at::Tensor f = model_(batch, dropout);               // (E, B)
+  const at::Tensor residual = f - batch.y.to(f.scalar_type());
+  switch (options_.loss) {
+    case Loss::mse:
+      return residual.square().mean(1);
+    case Loss::mae:
+      return residual.abs().mean(1);
+    case Loss::huber: {  // quadratic within one deviation of the target, linear beyond
+      const at::Tensor size = residual.abs();
+      return at::where(size < 1.0, 0.5 * residual.square(), size - 0.5).mean(1);
+    }
+    case Loss::gaussian:
+      break;
+  }
+  const at::Tensor squared = residual.to(at::kDouble).square().mean(1);
+  return 0.5 * (std::log(2.0 * std::numbers::pi) + log_noise_ + squared * (-log_noise_).exp());
+}
+
+// Each member's gradient over all its parameters is brought down to the norm asked for.
+void Trainer::clip() const {
+  at::Tensor squares;  // (E)
+  for (const ParameterGroup& group : groups_) {
+    for (const at::Tensor& gradient : group.members) {
+      const at::Tensor each = gradient.reshape({gradient.size(0), -1}).to(at::kDouble).square().sum(1);
+      squares = squares.defined() ? squares + each : each;
+    }
+  }
+  const at::Tensor factor = (options_.clip / (squares.sqrt() + 1e-12)).clamp_max(1.0);
+  for (const ParameterGroup& group : groups_) {
+    for (const at::Tensor& gradient : group.members) {
+      std::vector<std::int64_t> shape(gradient.dim(), 1);
+      shape[0] = gradient.size(0);
+      gradient.mul_(factor.to(gradient.scalar_type()).view(shape));
+    }
+  }
+}
+
+double Trainer::step(const Batch& batch) {
+  const std::uint64_t seed = seed_for(options_.seed, "dropout " + std::to_string(epoch_ * steps_per_epoch_ + step_));
+  for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
+  // Members are summed: each one's gradient is its own, however many there are.
+  const at::Tensor losses = loss(batch, at::make_generator<at::CPUGeneratorImpl>(seed));
+  losses.sum().backward();
+  if (options_.clip > 0.0) {
+    at::NoGradGuard no_grad;
+    clip();
+  }
+  optimiser_->step();
+  return losses.detach().mean().item<double>();
+}
+
+// One cycle: up in a straight line over the first tenth, then down along a cosine to a hundredth.
+double Trainer::rate_at(std::int64_t step) const {
+  const auto total = static_cast<double>(options_.epochs * steps_per_epoch_);
+  const double at = static_cast<double>(step) / std::max(total, 1.0);
+  const auto cosine = [](double share) { return 0.01 + 0.99 * 0.5 * (1.0 + std::cos(std::numbers::pi * share)); };
+  switch (options_.schedule) {
+    case Schedule::onecycle:
+      return at < 0.1 ? 0.1 + 0.9 * at / 0.1 : cosine((at - 0.1) / 0.9);
+    case Schedule::cosine:
+      return cosine(at);
+    case Schedule::constant:
+      return 1.0;
+  }
+  return 1.0;
+}
+
+std::vector<std::int64_t> Trainer::order_of(std::int64_t epoch) const {
+  std::vector<std::int64_t> order(training_.size());
+  std::iota(order.begin(), order.end(), 0);
+  Random random(seed_for(options_.seed, "epoch " + std::to_string(epoch)));
+  for (std::int64_t i = std::ssize(order) - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  return order;
+}
+
+double Trainer::validate() const {
+  if (validation_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  at::NoGradGuard no_grad;
+  constexpr std::int64_t kBlock = 4096;
+  double squares = 0.0;
+  for (std::int64_t first = 0; first < validation_->size(); first += kBlock) {
+    const std::int64_t count = std::min(kBlock, validation_->size() - first);
+    Batch batch;
+    batch.x = validation_->x.narrow(0, first, count);
+    for (const at::Tensor& each : validation_->networks) batch.networks.push_back(each.narrow(0, first, count));
+    const at::Tensor mean = model_(batch).to(at::kDouble).mean(0);
+    squares += (mean - validation_->y.narrow(0, first, count)).square().sum().item<double>();
+  }
+  return unit_ * std::sqrt(squares / static_cast<double>(validation_->size()));
+}
+
+void Trainer::keep_if_best(double validation) {
+  if (validation_ == nullptr || !(validation < best_)) return;
+  best_ = validation;
+  best_epoch_ = epoch_;
+  best_values_.clear();
+  for (const ParameterGroup& group : groups_) best_values_.push_back(group.value.detach().clone());
+}
+
+void Trainer::load(const std::vector<at::Tensor>& values) const {
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].value.detach().copy_(values[g]);
+}
+
+void Trainer::report(double validation, double seconds, double rows) const {
+  if (!hooks_.progress) return;
+  Progress progress;
+  progress.phase = phase_;
+  progress.epoch = epoch_;
+  progress.epochs = options_.epochs;
+  progress.loss = loss_sum_ / static_cast<double>(training_.size());
+  progress.validation = validation;
+  progress.best = std::isfinite(best_) ? best_ : std::numeric_limits<double>::quiet_NaN();
+  progress.learning_rate = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_);
+  progress.seconds = seconds;
+  progress.rows_per_second = seconds > 0.0 ? rows / seconds : 0.0;
+  const double epochs_done = rows / static_cast<double>(training_.size());
+  progress.seconds_left = epochs_done > 0.0 ? seconds / epochs_done * static_cast<double>(options_.epochs - epoch_) : 0.0;
+  hooks_.progress(progress);
+}
+
+void Trainer::run(std::int64_t last) {
+  const Clock::time_point start = Clock::now();
+  Clock::time_point saved = start;
+  double rows = 0.0;
+  const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
+  const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
+  while (epoch_ < end && patient()) {
+    const std::vector<std::int64_t> order = order_of(epoch_);
+    const at::Tensor index = at::tensor(order, at::kLong);
+    for (; step_ < steps_per_epoch_; ++step_) {
+      const bool stop = hooks_.interrupted && hooks_.interrupted();
+      if (hooks_.checkpoint && (stop || seconds_since(saved) >= options_.checkpoint_seconds)) {
+        hooks_.checkpoint(checkpoint());
+        saved = Clock::now();
+      }
+      if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
+      const double rate = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        optimiser_->param_groups()[g].options().set_lr(rate * groups_[g].rate);
+      }
+      const std::int64_t first = step_ * options_.batch;
+      const std::int64_t count = std::min(options_.batch, training_.size() - first);
+      const double value = step(batch_of(training_, index.narrow(0, first, count)));
+      if (!std::isfinite(value)) {
+        throw NumericError("the loss is not finite in epoch " + std::to_string(epoch_ + 1) + ", step " +
+                           std::to_string(step_ + 1) + "; lower --learning-rate (now " +
+                           number_text(options_.learning_rate) + ") or set --clip 1");
+      }
+      loss_sum_ += value * static_cast<double>(count);
+      rows += static_cast<double>(count);
+    }
+    if (model_.has_kernels()) model_.kernel().parameters().check();
+    ++epoch_;
+    const double validation = validate();
+    keep_if_best(validation);
+    report(validation, seconds_since(start), rows);
+    step_ = 0;
+    loss_sum_ = 0.0;
+  }
+  if (!best_values_.empty()) load(best_values_);
+}
+
+Checkpoint Trainer::checkpoint() const {
+  Checkpoint state;
+  state.phase = phase_;
+  state.numbers = {{"epoch", static_cast<double>(epoch_)},
+                   {"step", static_cast<double>(step_)},
+                   {"loss_sum", loss_sum_},
+                   {"best", std::isfinite(best_) ? best_ : -1.0},
+                   {"best_epoch", static_cast<double>(best_epoch_)}};
+  state.tensors = model_.state();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const ParameterGroup& group = groups_[g];
+    const std::string prefix = "optimiser." + group.name + ".";
+    state.tensors.emplace_back(prefix + "value", group.value.detach().clone());
+    if (!best_values_.empty()) state.tensors.emplace_back(prefix + "best", best_values_[g].clone());
+    const auto moments = optimiser_->state().find(key_of(group.value));
+    if (moments == optimiser_->state().end()) continue;
+    if (options_.optimiser == Optimiser::adam) {
+      save_moments<torch::optim::AdamParamState>(*moments->second, prefix, state);
+    } else if (options_.optimiser == Optimiser::sgd) {
+      const auto& kept = static_cast<const torch::optim::SGDParamState&>(*moments->second);
+      state.tensors.emplace_back(prefix + "momentum", kept.momentum_buffer().clone());
+    } else {
+      save_moments<torch::optim::AdamWParamState>(*moments->second, prefix, state);
+    }
+  }
+  return state;
+}
+
+void Trainer::restore(const Checkpoint& from) {
+  epoch_ = static_cast<std::int64_t>(number_of(from, "epoch"));
+  step_ = static_cast<std::int64_t>(number_of(from, "step"));
+  loss_sum_ = number_of(from, "loss_sum");
+  const double best = number_of(from, "best");
+  if (best >= 0.0) best_ = best;
+  best_epoch_ = static_cast<std::int64_t>(number_of(from, "best_epoch"));
+  std::vector<at::Tensor> values;
+  for (const ParameterGroup& group : groups_) {
+    const std::string prefix = "optimiser." + group.name + ".";
+    values.push_back(tensor_of(from, prefix + "value"));
+    if (values.back().sizes() != group.value.sizes()) {
+      throw DataError("the checkpoint's parameters have another size than the model's; it belongs to another fit");
+    }
+    if (best_epoch_ > 0) best_values_.push_back(tensor_of(from, prefix + "best").clone());
+    if (epoch_ * steps_per_epoch_ + step_ == 0) continue;
+    std::unique_ptr<torch::optim::OptimizerParamState> state;
+    if (options_.optimiser == Optimiser::adam) {
+      state = load_moments<torch::optim::AdamParamState>(from, prefix);
+    } else if (options_.optimiser == Optimiser::sgd) {
+      auto kept = std::make_unique<torch::optim::SGDParamState>();
+      kept->momentum_buffer(tensor_of(from, prefix + "momentum").clone());
+      state = std::move(kept);
+    } else {
+      state = load_moments<torch::optim::AdamWParamState>(from, prefix);
+    }
+    optimiser_->state()[key_of(group.value)] = std::move(state);
+  }
+  load(values);
+}
+
+double Trainer::noise() const { return log_noise_.detach().exp().mean().sqrt().item<double>(); }
+
+}  // namespace ick

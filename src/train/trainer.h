@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ick/train/fit.h"
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace ick {
+
+// Parameters that are updated alike, as one flat buffer: the tensors of the model are views of it, and the optimiser sees one.
+struct ParameterGroup {
+  std::string name;
+  at::Tensor value;  // (count), a leaf; its gradient is as flat
+  double rate = 1.0;          // relative to the learning rate
+  double weight_decay = 0.0;
+  std::vector<at::Tensor> members;  // (E, ...) gradients of each tensor, views of value.grad()
+};
+
+// Gradient descent on mini-batches. One object is one run through the epochs; everything it needs to go on later is in
+// checkpoint().
+class Trainer {
+ public:
+  // `unit` turns standardised residuals into the target's units.
+  Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation, double unit,
+          const FitHooks& hooks, std::string phase);
+  ~Trainer();
+
+  // To the end of epoch `last` (all of them when zero), or until patience is out; then back to the best epoch when there are
+  // validation rows.
+  void run(std::int64_t last = 0);
+
+  // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
+  double step(const Batch& batch);
+
+  at::Tensor loss(const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;  // (E)
+
+  void restore(const Checkpoint& checkpoint);
+  Checkpoint checkpoint() const;
+
+  std::int64_t best_epoch() const { return best_epoch_; }
+  std::int64_t epochs_done() const { return epoch_; }
+  double noise() const;  // sd, mean over members: learned with Loss::gaussian
+
+ private:
+  void make_groups();
+  void make_optimiser();
+  void clip() const;
+  double rate_at(std::int64_t step) const;  // relative to the learning rate
+  std::vector<std::int64_t> order_of(std::int64_t epoch) const;
+  double validate() const;
+  void report(double validation, double seconds, double rows) const;
+  void keep_if_best(double validation);
+  void load(const std::vector<at::Tensor>& values) const;
+
+  Model& model_;
+  const FitOptions& options_;
+  const Dataset& training_;
+  const Dataset* validation_;
+  double unit_;
+  const FitHooks& hooks_;
+  std::string phase_;
+
+  at::Tensor log_noise_;  // (E) log s^2, a leaf, with Loss::gaussian
+  std::vector<ParameterGroup> groups_;
+  std::unique_ptr<torch::optim::Optimizer> optimiser_;
+
+  std::int64_t steps_per_epoch_ = 1;
+  std::int64_t epoch_ = 0, step_ = 0;  // finished epochs, and steps of the one under way
+  double loss_sum_ = 0.0;              // over the rows of the epoch under way
+  double best_ = std::numeric_limits<double>::infinity();
+  std::int64_t best_epoch_ = 0;
+  std::vector<at::Tensor> best_values_;  // of each group
+};
+
+}  // namespace ick

@@ -1,0 +1,224 @@
+#include "train/warm_start.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "ick/base/seed.h"
+#include "ick/kernel/periodogram.h"
+#include "train/evidence.h"
+#include "train/lbfgs.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kRows = 400;            // of the exact process: a step costs some ten milliseconds
+constexpr std::int64_t kSpectrumRows = 4096;   // read for the spectrum
+constexpr int kPeaks = 4;                      // of the spectrum tried
+constexpr int kScreening = 6, kPolishing = 40;  // steps of L-BFGS for each candidate, and for the best
+constexpr std::int64_t kMostSurrogateColumns = 64;
+
+bool repeats(const Call& call) {
+  return call.name == "periodic" || call.name == "cosine" || call.name == "spectral_mixture";
+}
+
+// Half of the rows drawn evenly, half neighbours of each other along the first kernel column: the first show the large
+// scales, the others the small ones.
+at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (rows.size() <= count) return at::tensor(order, at::kLong);
+  if (rows.x.size(1) > 0) {
+    const at::Tensor first = rows.x.select(1, 0).contiguous();
+    const double* value = first.data_ptr<double>();
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return value[a] < value[b]; });
+  }
+  Random random(seed_for(seed, "warm start rows"));
+  const std::int64_t run = rows.x.size(1) > 0 ? count / 2 : 0;
+  const std::int64_t from = random.below(rows.size() - run);
+  std::rotate(order.begin(), order.begin() + from, order.begin() + from + run);  // the run comes first
+  for (std::int64_t i = run; i < count; ++i) std::swap(order[i], order[i + random.below(rows.size() - i)]);
+  order.resize(count);
+  return at::tensor(order, at::kLong);
+}
+
+// The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order, so that
+// parameters have the same paths in both.
+struct Surrogate {
+  SumOfProducts products;
+  std::vector<std::string> names;
+  std::vector<InputSummary> inputs;
+  at::Tensor x;
+};
+
+Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows) {
+  Surrogate s;
+  std::vector<at::Tensor> columns = {rows.x};
+  for (const KernelColumn& column : encoder.kernel_columns) s.inputs.push_back(column.summary);
+  std::size_t source = 0;
+  SumOfProducts without_kernels;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+    const TermSpec& term = spec.terms[t];
+    Product stand_ins;
+    for (std::size_t a = 0; a < term.networks.size(); ++a, ++source) {
+      const at::Tensor inputs = rows.networks[source].to(at::kDouble);
+      Call call;
+      call.name = "rbf";
+      call.position = 1'000'000 + source;  // its own place: shared by the products of this term
+      for (std::int64_t d = 0; d < std::min(inputs.size(1), kMostSurrogateColumns); ++d) {
+        InputSummary summary;
+        summary.name = "network" + std::to_string(source + 1) + "#" + std::to_string(d + 1);
+        summary.low = -2.0, summary.high = 2.0;  // of standardised numbers
+        call.columns.push_back(summary.name);
+        s.inputs.push_back(std::move(summary));
+      }
+      columns.push_back(inputs.narrow(1, 0, std::ssize(call.columns)));
+      stand_ins.push_back(std::move(call));
+    }
+    for (Product product : term.kernels) {
+      product.insert(product.end(), stand_ins.begin(), stand_ins.end());
+      s.products.push_back(std::move(product));
+      s.names.push_back("term" + std::to_string(t + 1));
+    }
+    if (term.kernels.empty()) without_kernels.push_back(std::move(stand_ins));
+  }
+  s.products.insert(s.products.end(), without_kernels.begin(), without_kernels.end());
+  s.names.resize(s.products.size(), "networks");
+  s.x = at::cat(columns, 1);
+  return s;
+}
+
+// The marginal likelihood as a function of the raw parameters and log s^2.
+class Objective {
+ public:
+  Objective(Kernel& kernel, double share, at::Tensor x, at::Tensor y, const std::function<bool()>& keep_going)
+      : kernel_(kernel), share_(share), x_(std::move(x)), y_(std::move(y)), keep_going_(keep_going) {
+    const double* raw = kernel.parameters().raw().data_ptr<double>();
+    start_.assign(raw, raw + kernel.parameters().size());
+    start_.push_back(kStartLogNoise);
+  }
+
+  const std::vector<double>& start() const { return start_; }
+
+  Evaluation operator()(const std::vector<double>& at) {
+    at::Tensor raw = kernel_.parameters().raw();
+    raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
+    at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
+    raw.mutable_grad() = at::zeros_like(raw);
+    const at::Tensor value = exact_evidence(kernel_, share_, x_, y_, log_noise);
+    value.backward();
+    Evaluation evaluation;
+    evaluation.value = value.item<double>();
+    const double* gradient = raw.grad().data_ptr<double>();
+    evaluation.gradient.assign(gradient, gradient + raw.numel());
+    evaluation.gradient.push_back(log_noise.grad().item<double>());
+    add_weak_prior(at, start_, static_cast<double>(y_.size(0)), evaluation);
+    return evaluation;
+  }
+
+  LbfgsResult search(const std::vector<double>& from, int iterations) {
+    LbfgsOptions options;
+    options.iterations = iterations;
+    return minimise([this](const std::vector<double>& at) { return (*this)(at); }, from, options,
+                    [this](int, double) { return !keep_going_ || keep_going_(); });
+  }
+
+ private:
+  Kernel& kernel_;
+  double share_;
+  std::vector<double> start_;
+  at::Tensor x_, y_;
+  const std::function<bool()>& keep_going_;
+};
+
+// Raw columns of parameters that the formula does not state, by the end of their path.
+std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const SumOfProducts& products,
+                                                    const std::string& name) {
+  std::vector<std::vector<std::int64_t>> found;
+  std::vector<std::int64_t> seen;
+  for (std::size_t t = 0; t < products.size(); ++t) {
+    for (std::size_t f = 0; f < products[t].size(); ++f) {
+      const Factor& factor = kernel.terms()[t][f];
+      if (products[t][f].find(name) != nullptr) continue;
+      if (std::find(seen.begin(), seen.end(), factor.first_parameter) != seen.end()) continue;
+      seen.push_back(factor.first_parameter);
+      for (const Parameter& each : kernel.parameters().parameters()) {
+        const bool owned = each.first >= factor.first_parameter &&
+                           each.first < factor.first_parameter + factor.parameter_count;
+        if (!owned || each.fixed || !each.path.ends_with("." + name)) continue;
+        if (each.constraint.kind != Constraint::Kind::positive) continue;
+        auto& columns = found.emplace_back();
+        for (std::int64_t i = 0; i < each.count; ++i) columns.push_back(each.first + i);
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t seed, Encoder& encoder) {
+  const at::Tensor few = few_rows(rows, kSpectrumRows, seed);
+  for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
+    KernelColumn& column = encoder.kernel_columns[d];
+    const auto reads = [&](const Call& call) {
+      return repeats(call) && std::find(call.columns.begin(), call.columns.end(), column.info.name) != call.columns.end();
+    };
+    bool wanted = false;
+    for (const TermSpec& term : spec.terms) {
+      for (const Product& product : term.kernels) wanted = wanted || std::any_of(product.begin(), product.end(), reads);
+    }
+    if (!wanted || !column.levels.empty()) continue;
+    const at::Tensor x = rows.x.select(1, static_cast<std::int64_t>(d)).index_select(0, few).contiguous();
+    const at::Tensor y = rows.y.index_select(0, few).contiguous();
+    const auto count = static_cast<std::size_t>(x.size(0));
+    column.summary.frequencies =
+        strongest_frequencies({x.data_ptr<double>(), count}, {y.data_ptr<double>(), count}, kPeaks);
+  }
+}
+
+double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std::uint64_t seed,
+                  const std::function<bool()>& keep_going) {
+  const Dataset few = rows.select(few_rows(rows, kRows, seed));
+  const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
+  Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
+  Objective objective(kernel, model.spec().share(), surrogate.x, few.y, keep_going);
+
+  const auto lengthscales = free_columns(kernel, surrogate.products, "lengthscale");
+  const std::vector<double> start = objective.start();
+  LbfgsResult best = objective.search(start, kScreening);
+  for (const double factor : {0.3, 0.1}) {
+    if (lengthscales.empty()) break;
+    std::vector<double> from = start;
+    for (const auto& columns : lengthscales) {
+      for (const std::int64_t column : columns) from[column] += std::log(factor);
+    }
+    LbfgsResult found = objective.search(from, kScreening);
+    if (found.value < best.value) best = std::move(found);
+  }
+  // Each unknown period in turn, the others where they are.
+  for (const auto& columns : free_columns(kernel, surrogate.products, "period")) {
+    const std::vector<double> from_here = best.x;
+    for (const KernelColumn& column : encoder.kernel_columns) {
+      for (const double frequency : column.summary.frequencies) {
+        std::vector<double> from = from_here;
+        for (const std::int64_t each : columns) from[each] = -std::log(frequency);
+        LbfgsResult found = objective.search(from, kScreening);
+        if (found.value < best.value) best = std::move(found);
+      }
+    }
+  }
+  best = objective.search(best.x, kPolishing);
+
+  objective(best.x);  // leaves the best values in `kernel`
+  for (const Parameter& each : model.kernel().parameters().parameters()) {
+    if (!each.fixed) model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
+  }
+  return best.x.back();
+}
+
+}  // namespace ick

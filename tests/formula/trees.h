@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ick/base/seed.h"
+#include "ick/formula/formula.h"
+
+// Syntax trees written by hand and drawn at random.
+namespace ick {
+
+using Kind = Expression::Kind;
+using Strings = std::vector<std::string>;
+
+inline Argument start(std::string name, std::vector<Quantity> values) {
+  Argument argument;
+  argument.name = std::move(name);
+  argument.values = std::move(values);
+  return argument;
+}
+
+inline Argument fixed(std::string name, std::vector<Quantity> values) {
+  Argument argument = start(std::move(name), std::move(values));
+  argument.kind = Argument::Kind::fixed;
+  return argument;
+}
+
+inline Argument bounded(std::string name, std::vector<Quantity> values, Quantity low, Quantity high) {
+  Argument argument = start(std::move(name), std::move(values));
+  argument.kind = Argument::Kind::bounded;
+  argument.low = std::move(low);
+  argument.high = std::move(high);
+  return argument;
+}
+
+inline Argument word(std::string name, std::string value) {
+  Argument argument = start(std::move(name), {});
+  argument.kind = Argument::Kind::word;
+  argument.word = std::move(value);
+  return argument;
+}
+
+inline Argument flag(std::string name) {
+  Argument argument = start(std::move(name), {});
+  argument.kind = Argument::Kind::flag;
+  return argument;
+}
+
+inline Expression call(std::string name, Strings columns = {}, std::vector<Argument> arguments = {}) {
+  Expression expression;
+  expression.call.name = std::move(name);
+  expression.call.columns = std::move(columns);
+  expression.call.arguments = std::move(arguments);
+  return expression;
+}
+
+inline Expression node(Kind kind, std::vector<Expression> operands) {
+  Expression expression;
+  expression.kind = kind;
+  expression.operands = std::move(operands);
+  return expression;
+}
+
+inline Expression sum(std::vector<Expression> operands) { return node(Kind::sum, std::move(operands)); }
+
+inline Expression product(std::vector<Expression> operands) { return node(Kind::product, std::move(operands)); }
+
+// Trees of every shape the parser can return.
+class RandomTrees {
+ public:
+  explicit RandomTrees(std::uint64_t seed) : random_(seed) {}
+
+  Expression tree(int depth) {
+    if (depth == 0 || one_in(4)) {
+      Expression leaf = call(pick(kNames), columns(), arguments());
+      leaf.call.rest = one_in(5);
+      return leaf;
+    }
+    std::vector<Expression> operands(2 + below(2));
+    for (Expression& operand : operands) operand = tree(depth - 1);
+    return node(one_in(2) ? Kind::sum : Kind::product, std::move(operands));
+  }
+
+  Formula formula() {
+    Formula formula;
+    formula.target = pick(kColumns);
+    formula.log_target = one_in(2);
+    formula.right = tree(3);
+    return formula;
+  }
+
+ private:
+  static inline const Strings kNames = {"rbf", "linear", "fixed", "sphere", "e", "größe", "x.y_2"};
+  static inline const Strings kColumns = {"x",   "sphere", "fixed", "a b", "a\"b", "`",     "",   "2m",
+                                          "1e5", "温度",   "a=b",   "x)",  ".",    "a ~ b", "log"};
+  static inline const Strings kUnits = {"", "", "y", "e", "E", "km", "inf", "µm"};
+
+  std::size_t below(std::int64_t count) { return static_cast<std::size_t>(random_.below(count)); }
+  bool one_in(std::int64_t count) { return below(count) == 0; }
+  std::string pick(const Strings& words) { return words[below(static_cast<std::int64_t>(words.size()))]; }
+
+  Quantity quantity() {
+    return {one_in(2) ? random_.normal() * 1e9 : static_cast<double>(below(20)) - 10, pick(kUnits)};
+  }
+
+  std::vector<Quantity> quantities() {
+    std::vector<Quantity> list(1 + below(3));
+    for (Quantity& item : list) item = quantity();
+    return list;
+  }
+
+  Strings columns() {
+    Strings list(below(4));
+    for (std::string& column : list) column = pick(kColumns);
+    return list;
+  }
+
+  std::vector<Argument> arguments() {
+    std::vector<Argument> list;
+    for (const std::string name : {"period", "fixed", "x", "größe"}) {
+      if (one_in(3))
+        list.push_back(start(name, quantities()));
+      else if (one_in(6))
+        list.push_back(fixed(name, quantities()));
+      else if (one_in(5))
+        list.push_back(bounded(name, quantities(), quantity(), quantity()));
+      else if (one_in(4))
+        list.push_back(word(name, pick({"nystrom", "sphere", "information", "n.a"})));
+    }
+    if (one_in(4)) list.push_back(flag("sphere"));
+    return list;
+  }
+
+  Random random_;
+};
+
+}  // namespace ick

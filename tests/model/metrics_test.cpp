@@ -1,0 +1,143 @@
+#include "ick/model/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ick/base/error.h"
+
+namespace ick {
+namespace {
+
+using Numbers = std::vector<double>;
+
+Numbers numbers_in(const std::string& text) {
+  std::istringstream in(text);
+  Numbers numbers;
+  for (double each; in >> each;) numbers.push_back(each);
+  return numbers;
+}
+
+TEST(Metrics, Golden) {
+  std::ifstream file(ICK_TESTS_DIR "/golden/metrics.csv");
+  std::string line;
+  std::getline(file, line);
+  std::map<std::string, int> cases;  // by law
+  while (std::getline(file, line)) {
+    std::istringstream in(line);
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 18u);
+    const auto number = [&](std::size_t i) { return std::stod(cells.at(i)); };
+    const Numbers y = numbers_in(cells[2]), centre = numbers_in(cells[3]), width = numbers_in(cells[4]);
+    ++cases[cells[1]];
+    const Scores found = (cells[1] == "normal" ? score : score_log)(y, centre, width, number(5), number(6));
+    const std::vector<std::pair<const char*, double>> values = {
+        {"rmse", found.rmse}, {"mae", found.mae},   {"r2", found.r2},    {"spearman", found.spearman},
+        {"nlpd", found.nlpd}, {"msll", found.msll}, {"crps", found.crps}};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double expected = number(7 + i);
+      EXPECT_NEAR(values[i].second, expected, 1e-11 * std::max(1.0, std::abs(expected)))
+          << cells[0] << ": " << values[i].first;
+    }
+    EXPECT_NEAR(found.crps / number(13), 1.0, 1e-10) << cells[0];
+    std::size_t column = 14;
+    for (const char* level : {"0.5", "0.8", "0.9", "0.95"})
+      EXPECT_DOUBLE_EQ(found.coverage.at(level), number(column++)) << cells[0] << ": " << level;
+    EXPECT_EQ(found.coverage.size(), 4u);
+    EXPECT_EQ(found.rows, std::ssize(y));
+  }
+  EXPECT_EQ(cases, (std::map<std::string, int>{{"log_normal", 2}, {"normal", 5}}));
+}
+
+// Three rows by hand: residuals 1, -2, 2; y around its mean 2: -1, -1, 2.
+TEST(Metrics, ByHand) {
+  const Numbers y = {1, 1, 4}, mean = {0, 3, 2}, sd = {1, 1, 4};
+  const Scores found = score(y, mean, sd, 1.0, 2.0);
+  EXPECT_EQ(found.rows, 3);
+  EXPECT_DOUBLE_EQ(found.rmse, std::sqrt(3.0));
+  EXPECT_DOUBLE_EQ(found.mae, 5.0 / 3.0);
+  EXPECT_DOUBLE_EQ(found.r2, 1.0 - 9.0 / 6.0);
+  // Ranks 1.5, 1.5, 3 and 1, 3, 2: covariance -0.5 * -1 + -0.5 * 1 + 1 * 0 = 0.
+  EXPECT_NEAR(found.spearman, 0.0, 1e-15);
+  const double half_log = 0.5 * std::log(2.0 * std::numbers::pi);
+  EXPECT_DOUBLE_EQ(found.nlpd, half_log + (0.5 + 2.0 + 0.125 + std::log(4.0)) / 3.0);
+  EXPECT_NEAR(found.msll, (0.5 + 2.0 + 0.125 + std::log(4.0)) / 3.0 - (9.0 / 8.0 + 3.0 * std::log(2.0)) / 3.0, 1e-14);
+  // |z| = 1, 2, 0.5; the half widths are 0.674, 1.282, 1.645 and 1.960.
+  EXPECT_DOUBLE_EQ(found.coverage.at("0.5"), 1.0 / 3.0);
+  for (const char* level : {"0.8", "0.9", "0.95"}) EXPECT_DOUBLE_EQ(found.coverage.at(level), 2.0 / 3.0);
+}
+
+// At its mean the score of N(m, s^2) is s (sqrt 2 - 1) / sqrt pi; far away it is the distance less s / sqrt pi.
+TEST(Metrics, RankedProbabilityAtTheEnds) {
+  const double root_pi = std::sqrt(std::numbers::pi);
+  const auto of = [](double y, double mean, double sd) { return score({{y}}, {{mean}}, {{sd}}, 0.0, 1.0).crps; };
+  EXPECT_NEAR(of(3.0, 3.0, 0.7), 0.7 * (std::numbers::sqrt2 - 1.0) / root_pi, 1e-15);
+  EXPECT_NEAR(of(-1e6, 2.0, 0.7), 1e6 + 2.0 - 0.7 / root_pi, 1e-9);
+  EXPECT_NEAR(of(1e6, 2.0, 0.7), 1e6 - 2.0 - 0.7 / root_pi, 1e-9);
+}
+
+TEST(Metrics, WithoutMeaning) {
+  const Scores one = score({{2.0}}, {{1.5}}, {{0.5}}, 0.0, 1.0);
+  EXPECT_TRUE(std::isnan(one.r2));
+  EXPECT_TRUE(std::isnan(one.spearman));
+  EXPECT_DOUBLE_EQ(one.rmse, 0.5);
+
+  // The mean of equal numbers need not be that number: 0.1 + 0.1 + 0.1 is not 0.3.
+  const Scores constant = score(Numbers(3, 0.1), {{0.3, 0.2, 0.4}}, {{1.0, 2.0, 3.0}}, 0.1, 0.0);
+  EXPECT_TRUE(std::isnan(constant.r2));
+  EXPECT_TRUE(std::isnan(constant.spearman));
+  EXPECT_TRUE(std::isnan(constant.msll));
+  EXPECT_TRUE(std::isfinite(constant.nlpd));
+
+  EXPECT_TRUE(std::isnan(spearman({}, {})));
+  EXPECT_TRUE(std::isnan(spearman({{1.0, std::nan(""), 2.0}}, {{1.0, 2.0, 3.0}})));
+}
+
+TEST(Metrics, SpearmanSeesOrderOnly) {
+  const Numbers a = {0.3, -1.2, 5.0, 2.2, 2.1}, b = {3.0, 1.0, 5.0, 2.0, 4.0};
+  Numbers cubes;
+  for (const double value : a) cubes.push_back(value * value * value);
+  EXPECT_DOUBLE_EQ(spearman(a, cubes), 1.0);
+  // Without ties: 1 - 6 sum d^2 / (n (n^2 - 1)); ranks of a are 2 1 5 4 3, so d = -1 0 0 2 -1.
+  EXPECT_DOUBLE_EQ(spearman(a, b), 1.0 - 6.0 * 6.0 / 120.0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_DOUBLE_EQ(spearman({{1.0, infinity, -infinity, 0.0}}, {{3.0, 4.0, 1.0, 2.0}}), 1.0);
+}
+
+std::string refusal(const Numbers& y, const Numbers& mean, const Numbers& sd) {
+  try {
+    score(y, mean, sd, 0.0, 1.0);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Metrics, Refuses) {
+  const double nan = std::nan("");
+  EXPECT_EQ(refusal({}, {}, {}), "scores: there are no rows (expected at least one)");
+  EXPECT_EQ(refusal({1, 2}, {1}, {1, 1}), "scores: 1 values of the mean for 2 targets (expected as many)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 1, 1}),
+            "scores: 3 values of the standard deviation for 2 targets (expected as many)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 0}),
+            "scores: row 2: the standard deviation is 0 (expected a positive finite number)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {-1, 1}),
+            "scores: row 1: the standard deviation is -1 (expected a positive finite number)");
+  EXPECT_EQ(refusal({1, nan}, {1, 2}, {1, 1}), "scores: row 2: the target is nan (expected a finite number)");
+  EXPECT_EQ(refusal({1, 2}, {nan, 2}, {1, 1}), "scores: row 1: the mean is nan (expected a finite number)");
+  EXPECT_THROW(spearman({{1.0}}, {{1.0, 2.0}}), UsageError);
+}
+
+}  // namespace
+}  // namespace ick
