@@ -1,15 +1,22 @@
 JOBS   ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: help test slow paper asan demo bench release install clean setup
+.PHONY: help build test slow paper asan demo bench install clean setup
 
 help:
+	@echo 'make build              build the program: build/ick'
+	@echo 'make demo               the same, then forecast a year of real weather with it'
 	@echo 'make test               build and run the fast tests'
-	@echo 'make demo               build the program and show what it does'
 	@echo 'make bench              build and run the benchmarks'
 	@echo 'make install [PREFIX=]  build and install library and program ($(PREFIX))'
 	@echo 'make slow, paper, asan  the slow tests, the published results, the fast tests under the sanitizers'
 	@echo 'make clean              remove build/'
+
+build: build-release
+	@ln -sfn release/bin/ick build/ick
+
+demo: build
+	@tools/demo
 
 test: build-dev
 	ctest --preset dev -j $(JOBS)
@@ -20,15 +27,10 @@ slow paper: build-dev
 asan: build-asan
 	ctest --preset asan -j $(JOBS)
 
-demo: build-release
-	tools/demo
-
 bench: export OPENBLAS_NUM_THREADS = 1
 bench: build-bench
 	@for benchmark in build/bench/bin/*_benchmark; do \
 	  if [ -x "$$benchmark" ]; then echo "$$benchmark"; "$$benchmark" || exit 1; fi; done
-
-release: build-release
 
 install: build-release
 	cmake --install build/release --prefix $(PREFIX)

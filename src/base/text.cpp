@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -60,6 +61,24 @@ std::string join_words(std::span<const std::string> words) {
     text += words[i];
   }
   return text;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto lead = static_cast<unsigned char>(text[0]);
+    const std::size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
+    if (length == 0 || length > text.size()) return false;
+    std::uint32_t code = length == 1 ? lead : lead & (0xFFu >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if (byte >> 6 != 2) return false;
+      code = code << 6 | (byte & 0x3Fu);
+    }
+    constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // of each length: a longer form is not allowed
+    if (code < kSmallest[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 std::string number_text(double value) {

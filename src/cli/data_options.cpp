@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/accept.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 
@@ -47,7 +48,8 @@ char parse_separator(const std::string& text) {
 }  // namespace
 
 void DataOptions::add_to(CLI::App& command) {
-  command.add_option("--type", types, "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable")
+  command
+      .add_option("--type", types, "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable")
       ->group("Reading")
       ->take_all();
   command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
@@ -55,7 +57,7 @@ void DataOptions::add_to(CLI::App& command) {
       ->group("Reading");
   command.add_option("--threads", threads, "Threads to use; 0 means one for each core")
       ->group("Running")
-      ->check(CLI::Range(0, 1024))
+      ->check(accept_number(0, 1024))
       ->capture_default_str();
 }
 
@@ -67,6 +69,34 @@ ReadOptions DataOptions::read_options() const {
   options.missing.insert(options.missing.end(), missing.begin(), missing.end());
   options.threads = threads;
   return options;
+}
+
+ReadOptions DataOptions::read_options(const Encoder& encoder, bool with_target) const {
+  ReadOptions options = read_options();
+  std::vector<ColumnInfo> columns = encoder.columns();
+  if (with_target) columns.push_back(encoder.target);
+  for (ColumnInfo& info : columns) {
+    options.only.push_back(info.name);
+    // That all training rows had whole numbers binds no later row.
+    if (info.type == ColumnType::integer) info.type = ColumnType::number;
+  }
+  check_types(options.only);
+  std::erase_if(columns, [&](const ColumnInfo& info) {
+    return std::any_of(options.known.begin(), options.known.end(),
+                       [&](const auto& each) { return each.name == info.name; });
+  });
+  options.known.insert(options.known.end(), columns.begin(), columns.end());
+  return options;
+}
+
+void DataOptions::check_types(const std::vector<std::string>& columns) const {
+  for (const std::string& each : types) {
+    const std::string name = parse_type(each).name;
+    if (std::find(columns.begin(), columns.end(), name) != columns.end()) continue;
+    const std::string guess = did_you_mean(name, columns);
+    throw UsageError("--type " + each + ": no column named \"" + name + "\" is read" +
+                     (guess.empty() ? "; there are " + join_words(columns) : guess));
+  }
 }
 
 std::vector<std::string> sentences(const EncodingNotes& notes) {

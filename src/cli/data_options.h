@@ -18,6 +18,9 @@ struct DataOptions {
 
   void add_to(CLI::App& command);
   ReadOptions read_options() const;  // UsageError for a type that does not exist
+  // The columns a model reads, as it knows them; UsageError for the type of another column.
+  ReadOptions read_options(const Encoder& encoder, bool with_target) const;
+  void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };
 
 // Sentences for stderr about rows left out or made up.

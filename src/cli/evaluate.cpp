@@ -21,15 +21,7 @@ struct EvaluateRequest {
 
 int run_evaluate(const EvaluateRequest& request) {
   const StoredModel stored = load_model(request.model);
-  ReadOptions options = request.reading.read_options();
-  std::vector<ColumnInfo> columns = stored.model.encoder.columns();
-  columns.push_back(stored.model.encoder.target);
-  for (const ColumnInfo& info : columns) {
-    options.only.push_back(info.name);
-    const bool stated = std::any_of(options.known.begin(), options.known.end(),
-                                    [&](const ColumnInfo& each) { return each.name == info.name; });
-    if (!stated) options.known.push_back(info);
-  }
+  const ReadOptions options = request.reading.read_options(stored.model.encoder, /*with_target=*/true);
   EncodingNotes notes;
   const Scores scores = stored.model.evaluate(read_table(request.data, options), &notes);
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
@@ -41,8 +33,8 @@ int run_evaluate(const EvaluateRequest& request) {
   }
   const std::string& target = stored.model.encoder.target.name;
   fmt::print("{} on {} rows of {}\n", target, scores.rows, request.data);
-  fmt::print("  rmse      {:.6g}\n  mae       {:.6g}\n  R2        {:.4f}\n  spearman  {:.4f}\n", scores.rmse, scores.mae,
-             scores.r2, scores.spearman);
+  fmt::print("  rmse      {:.6g}\n  mae       {:.6g}\n  R2        {:.4f}\n  spearman  {:.4f}\n", scores.rmse,
+             scores.mae, scores.r2, scores.spearman);
   fmt::print("  nlpd      {:.4f}\n  msll      {:.4f}   (below 0: better than the training mean and variance)\n",
              scores.nlpd, scores.msll);
   fmt::print("  crps      {:.6g}\n", scores.crps);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/words.h"
@@ -158,8 +159,7 @@ std::string covariance_text(const TermSpec& term) {
 
 // Weights of one network of term t: "13 -> 128 -> 64 -> 16", and how many numbers it has.
 std::pair<std::string, std::int64_t> network_text(const Model& model, std::size_t t, std::size_t a) {
-  const std::string prefix =
-      fmt::format("term{}.{}{}.", t + 1, model.spec().terms[t].networks[a].name, a + 1);
+  const std::string prefix = fmt::format("term{}.{}{}.", t + 1, model.spec().terms[t].networks[a].name, a + 1);
   std::string shape;
   std::int64_t numbers = 0;
   for (const NamedTensor& each : model.network_parameters()) {
@@ -283,9 +283,10 @@ int run_explain(const ExplainRequest& request) {
     print_text(explanation);
   }
   if (request.data.empty()) {
-    fmt::print(stderr,
-               "\nWithout data, columns are taken to go from 0 to 1, times over three years; with data starts and sizes "
-               "follow it.\n");
+    fmt::print(
+        stderr,
+        "\nWithout data, columns are taken to go from 0 to 1, times over three years; with data starts and sizes "
+        "follow it.\n");
   }
   return 0;
 }
@@ -295,11 +296,12 @@ int run_explain(const ExplainRequest& request) {
 Command add_explain(CLI::App& program) {
   auto request = std::make_shared<ExplainRequest>();
   CLI::App* app = program.add_subcommand("explain", "Show what a formula means, with every default");
-  app->add_option("formula", request->formula, "for example 'y ~ mlp(a) * periodic(t, period=7)', or its right side alone")
+  app->add_option("formula", request->formula,
+                  "for example 'y ~ mlp(a) * periodic(t, period=7)', or its right side alone")
       ->required();
   app->add_option("data", request->data, "Table the formula is for; may be left out");
   app->add_option("--features", request->features, "Features for each product of kernels; 0: from the data")
-      ->check(CLI::Range(0, 100000))
+      ->check(accept_number(0, 100000))
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   request->reading.add_to(*app);

@@ -5,12 +5,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
 #include "cli/progress.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
 #include "ick/store/model_directory.h"
 #include "ick/train/estimate.h"
 
@@ -28,9 +30,10 @@ void ask_to_stop(int signal) {
 
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
-  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle", gaps = "refuse";
+  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle", kernels = "automatic",
+              gaps = "refuse";
   std::vector<std::string> units;
-  bool no_warm_start = false, no_refit = false, dry_run = false, json = false;
+  bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
   DataOptions reading;
 };
@@ -38,7 +41,7 @@ struct FitRequest {
 template <class Choice>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value, const std::string& text) {
   std::vector<std::string> names(Choices<Choice>::names.begin(), Choices<Choice>::names.end());
-  return app.add_option(name, value, text)->check(CLI::IsMember(names))->capture_default_str();
+  return app.add_option(name, value, text)->check(accept_word(names))->capture_default_str();
 }
 
 FitOptions options_of(const FitRequest& request) {
@@ -48,13 +51,20 @@ FitOptions options_of(const FitRequest& request) {
   options.loss = *find_choice<Loss>(request.loss);
   options.optimiser = *find_choice<Optimiser>(request.optimiser);
   options.schedule = *find_choice<Schedule>(request.schedule);
+  options.kernels = *find_choice<KernelTraining>(request.kernels);
   options.gaps = *find_choice<Gaps>(request.gaps);
   options.warm_start = !request.no_warm_start;
+  options.polish = !request.no_polish;
   options.refit = !request.no_refit;
   for (const std::string& each : request.units) {
     const std::size_t equals = each.rfind('=');
     if (equals == std::string::npos) throw UsageError("--unit " + each + ": expected column=unit, as in depth=m");
-    options.units[each.substr(0, equals)] = each.substr(equals + 1);
+    const std::string unit = each.substr(equals + 1);
+    if (!convert(1.0, unit, unit)) {
+      throw UsageError("--unit " + each + ": no unit named \"" + unit +
+                       "\"; there are s, min, h, d, w, y, mm, cm, m, km, deg and rad");
+    }
+    options.units[each.substr(0, equals)] = unit;
   }
   return options;
 }
@@ -63,7 +73,8 @@ std::string request_text(const FitRequest& r) {
   return nlohmann::json{{"out", r.out},
                         {"types", r.reading.types},
                         {"missing", r.reading.missing},
-                        {"separator", r.reading.separator}}
+                        {"separator", r.reading.separator},
+                        {"threads", r.reading.threads}}
       .dump();
 }
 
@@ -76,7 +87,9 @@ StoredCheckpoint take_up(FitRequest& request) {
   request.reading.types = kept.at("types").get<std::vector<std::string>>();
   request.reading.missing = kept.at("missing").get<std::vector<std::string>>();
   request.reading.separator = kept.at("separator");
-  if (request.data == "-") throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
+  if (request.reading.threads == 0) request.reading.threads = kept.at("threads");
+  if (request.data == "-")
+    throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
   return stored;
 }
 
@@ -90,14 +103,36 @@ Table read_for(const FitRequest& request, const Formula& formula) {
   return read_table(request.data, options);
 }
 
+// Columns that options speak of have to be there; the formula's are its own affair.
+void check_columns(const FitRequest& request, const FitOptions& options, const Table& table) {
+  const std::vector<std::string> names = table.names();
+  request.reading.check_types(names);
+  for (const auto& [column, unit] : options.units) {
+    if (table.find(column) != nullptr) continue;
+    const std::string guess = did_you_mean(column, names);
+    throw UsageError(fmt::format("--unit {}={}: no column named \"{}\"{}", column, unit, column,
+                                 guess.empty() ? "; there are " + join_words(names) : guess));
+  }
+}
+
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-int run_fit(FitRequest request) {
+// The result is to be that of the fit that was interrupted.
+void refuse_changes(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const bool changes = option->get_group() == "Training" || option->get_group() == "Reading";
+    if (option->count() == 0 || !changes) continue;
+    throw UsageError(option->get_name() + " cannot be changed when a fit is taken up again; leave it out");
+  }
+}
+
+int run_fit(FitRequest request, const CLI::App& app) {
   const bool resumed = !request.resume.empty();
+  if (resumed) refuse_changes(app);
   StoredCheckpoint stored;
   Formula formula;
   FitOptions options;
@@ -115,6 +150,7 @@ int run_fit(FitRequest request) {
   }
   if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
   const Table table = read_for(request, formula);
+  check_columns(request, options, table);
   ProgressWriter progress(request.progress);
   if (request.dry_run) {
     print_estimate(estimate_fit(table, formula, options), request.json);
@@ -126,14 +162,16 @@ int run_fit(FitRequest request) {
   }
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   const std::string checkpoint_path = request.out + ".checkpoint";
-  say_plan(table, plan_fit(table, formula, options), progress);
 
+  std::string phase;  // of the last checkpoint
   FitHooks hooks;
+  hooks.planned = [&](const FitPlan& plan) { say_plan(table, plan, progress); };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.note = [&](const std::string& sentence) { progress.say(sentence); };
   hooks.interrupted = [] { return stop_asked != 0; };
   hooks.checkpoint = [&](const Checkpoint& checkpoint) {
     save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
+    phase = checkpoint.phase;
   };
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
@@ -143,8 +181,13 @@ int run_fit(FitRequest request) {
     std::remove(checkpoint_path.c_str());
     print_fit(fitted, request.out, request.json, progress);
   } catch (const Interrupted& stop) {
-    progress.say(fmt::format("ick: {}; to go on: ick fit --resume {}", stop.what(), quoted(checkpoint_path)));
+    progress.clear();
+    fmt::print(stderr, "ick: {}; to go on: ick fit --resume {}\n", stop.what(), quoted(checkpoint_path));
     return 130;
+  } catch (...) {
+    // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.
+    if (phase == "start" && !resumed) std::remove(checkpoint_path.c_str());
+    throw;
   }
   return 0;
 }
@@ -164,20 +207,23 @@ Command add_fit(CLI::App& program) {
   app->add_flag("--json", r.json, "Print the result as JSON");
 
   const auto number = [&](const std::string& name, auto& value, const std::string& text, auto low, auto high) {
-    app->add_option(name, value, text)->check(CLI::Range(low, high))->capture_default_str()->group("Training");
+    app->add_option(name, value, text)->check(accept_number(low, high))->capture_default_str()->group("Training");
   };
-  app->add_option("--seed", o.seed, "Everything random follows from it")->capture_default_str()->group("Training");
+  number("--seed", o.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
   number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
   number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
   number("--batch", o.batch, "Rows in a mini-batch; 0: from the data", 0L, 10'000'000L);
   app->add_option("--layers", o.layers, "Hidden widths of networks that do not say, as in 128,64")
       ->delimiter(',')
-      ->check(CLI::Range(1, 65536))
+      ->check(accept_number(1, 65536))
       ->group("Training");
   add_choice<Loss>(*app, "--loss", r.loss, "What is minimised")->group("Training");
   add_choice<Optimiser>(*app, "--optimiser", r.optimiser, "lbfgs is for models of kernels only")->group("Training");
   add_choice<Schedule>(*app, "--schedule", r.schedule, "Of the learning rate")->group("Training");
   number("--learning-rate", o.learning_rate, "0: from the optimiser", 0.0, 1e3);
+  add_choice<KernelTraining>(*app, "--kernels", r.kernels,
+                             "Kernel parameters in gradient descent: held where the warm start put them, or learned on")
+      ->group("Training");
   number("--kernel-rate", o.kernel_rate, "Learning rate of kernel parameters, relative", 0.0, 1e3);
   number("--momentum", o.momentum, "Of sgd", 0.0, 1.0);
   number("--weight-decay", o.weight_decay, "Of network weights; never of kernel parameters", 0.0, 1e3);
@@ -185,15 +231,17 @@ Command add_fit(CLI::App& program) {
   number("--patience", o.patience, "Epochs without a better validation score before stopping; 0: from the data", 0L,
          1'000'000L);
   app->add_flag("--no-warm-start", r.no_warm_start, "Kernel parameters start from generic values")->group("Training");
+  app->add_flag("--no-polish", r.no_polish, "Leave the last layers as gradient descent left them")->group("Training");
   app->add_flag("--no-refit", r.no_refit, "Keep the model that has not seen the validation rows")->group("Training");
   app->add_option("--holdout", r.holdout,
                   "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
                   "block(lat, lon)=20% or none")
       ->capture_default_str()
       ->group("Training");
-  app->add_option("--validation", r.validation,
-                  "Rows watched to stop in time, said like --holdout; by default 20% of the others, blocked in time or space "
-                  "when the formula has a kernel on time or place")
+  app->add_option(
+         "--validation", r.validation,
+         "Rows watched to stop in time, said like --holdout; by default 20% of the others, blocked in time or space "
+         "when the formula has a kernel on time or place")
       ->group("Training");
 
   add_choice<Gaps>(*app, "--gaps", r.gaps, "Rows where a kernel's column is missing")->group("Reading");
@@ -202,14 +250,14 @@ Command add_fit(CLI::App& program) {
       ->group("Reading");
   r.reading.add_to(*app);
   app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
-      ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
+      ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str()
       ->group("Running");
   app->add_option("--checkpoint", o.checkpoint_seconds, "Seconds between checkpoints")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(accept_number(0.0, 1e9))
       ->capture_default_str()
       ->group("Running");
-  return {app, [request] { return run_fit(*request); }};
+  return {app, [request, app] { return run_fit(*request, *app); }};
 }
 
 }  // namespace ick

@@ -19,7 +19,8 @@ std::string count_text(std::int64_t count, const std::string& word) {
 
 std::string values_text(const ParameterValue& value) {
   std::string text;
-  for (std::size_t i = 0; i < value.values.size(); ++i) text += fmt::format("{}{:.4g}", i == 0 ? "" : ", ", value.values[i]);
+  for (std::size_t i = 0; i < value.values.size(); ++i)
+    text += fmt::format("{}{:.4g}", i == 0 ? "" : ", ", value.values[i]);
   return (value.values.size() == 1 ? text : "[" + text + "]") + (value.unit.empty() ? "" : " " + value.unit) +
          (value.fixed ? " (fixed)" : "");
 }
@@ -33,8 +34,8 @@ std::string duration_text(double seconds) {
 
 std::string scores_text(const Scores& s) {
   const auto found = s.coverage.find("0.9");
-  return fmt::format("rmse {:.4g}, mae {:.4g}, R2 {:.3f}, nlpd {:.4g}, 90% interval covers {:.1f}%", s.rmse, s.mae, s.r2,
-                     s.nlpd, found == s.coverage.end() ? NAN : 100.0 * found->second);
+  return fmt::format("rmse {:.4g}, mae {:.4g}, R2 {:.3f}, nlpd {:.4g}, 90% interval covers {:.1f}%", s.rmse, s.mae,
+                     s.r2, s.nlpd, found == s.coverage.end() ? NAN : 100.0 * found->second);
 }
 
 void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress) {
@@ -80,7 +81,8 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     return;
   }
   fmt::print("{}\n", print(fit.model.spec().formula));
-  for (const ParameterValue& value : fit.model.kernel_values()) fmt::print("  {:<40} {}\n", value.path, values_text(value));
+  for (const ParameterValue& value : fit.model.kernel_values())
+    fmt::print("  {:<40} {}\n", value.path, values_text(value));
   fmt::print("  {:<40} {:.4g}{}\n", "noise (sd)", fit.model.noise * fit.model.encoder.target_scaling.sd,
              fit.model.encoder.log_target ? " (of the logarithm)" : "");
   if (report.validation) {
@@ -97,7 +99,8 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
                    ? ""
                    : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
   }
-  fmt::print("{} trained numbers, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds), directory);
+  fmt::print("{} trained numbers, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
+             directory);
 }
 
 void print_estimate(const FitEstimate& e, bool json) {
@@ -123,7 +126,8 @@ void print_estimate(const FitEstimate& e, bool json) {
   fmt::print("  features    {}\n", e.features);
   fmt::print("  parameters  {}\n", e.parameters);
   fmt::print("  memory      about {:.0f} MB beside the libraries\n", std::ceil(e.bytes / 1e6));
-  fmt::print("  time        {} for an epoch, at most {} in all\n", duration_text(e.seconds_per_epoch), duration_text(e.seconds));
+  fmt::print("  time        {} for an epoch, at most {} in all\n", duration_text(e.seconds_per_epoch),
+             duration_text(e.seconds));
 }
 
 }  // namespace ick

@@ -9,7 +9,7 @@
 // What `ick fit` says before and after.
 namespace ick {
 
-void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                           // stderr
+void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                   // stderr
 void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
 void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
 

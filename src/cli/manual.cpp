@@ -34,8 +34,8 @@ int print_completion(const CLI::App& program) {
              option_words(program));
   fmt::print("  case $word in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")); return ;; esac\n  case $command in\n");
   for (const CLI::App* command : shown_commands(program)) {
-    fmt::print("    {}) COMPREPLY=($(compgen -W '{} {}' -- \"$word\")) ;;\n", command->get_name(), option_words(*command),
-               option_words(program));
+    fmt::print("    {}) COMPREPLY=($(compgen -W '{} {}' -- \"$word\")) ;;\n", command->get_name(),
+               option_words(*command), option_words(program));
   }
   fmt::print("  esac\n}}\ncomplete -o filenames -F _ick ick\n");
   return 0;
@@ -50,16 +50,17 @@ std::string troff(const std::string& text) {
 
 void print_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
-    fmt::print(".TP\n.B {}\n{}", troff(option->get_name(true)), troff(option->get_description()));
+    const std::string type =
+        option->get_items_expected_max() == 0 ? "" : " \\fI" + troff(option->get_type_name()) + "\\fR";
+    fmt::print(".TP\n\\fB{}\\fR{}\n{}", troff(option->get_name(false, true)), type, troff(option->get_description()));
     if (!option->get_default_str().empty()) fmt::print(" (default {})", troff(option->get_default_str()));
     fmt::print("\n");
-    (void)type;
   }
 }
 
 int print_manual(const CLI::App& program) {
-  fmt::print(".TH ICK 1\n.SH NAME\nick \\- {}\n", troff("networks and Gaussian-process kernels in one formula"));
+  fmt::print(".TH ICK 1 \"\" \"ick " ICK_VERSION "\"\n.SH NAME\nick \\- {}\n",
+             troff("networks and Gaussian-process kernels in one formula"));
   fmt::print(".SH SYNOPSIS\n.B ick\n.I command\n[options]\n.SH OPTIONS\n");
   print_options(program);
   fmt::print(".SH COMMANDS\n");

@@ -1,17 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
+#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "ick/base/error.h"
 #include "ick/base/file.h"
+#include "ick/base/text.h"
 #include "ick/store/model_directory.h"
 #include "table/record.h"
 
@@ -38,7 +43,7 @@ class Output {
     if (file_) {
       file_->write({text.data(), text.size()});
     } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-      throw Error("cannot write to stdout");
+      throw Error(std::string("cannot write to stdout: ") + std::strerror(errno));
     }
   }
   void commit() {
@@ -95,16 +100,28 @@ nlohmann::ordered_json json_row(const std::vector<std::string>& cells, const std
   return row;
 }
 
+// The model sees codes and its own part of the rows; here the cell and its place in the file are at hand.
+void check_levels(const Encoder& encoder, const TableStream& stream, const Table& block,
+                  const std::vector<std::string>& lines, const std::string& file, std::int64_t rows_before) {
+  for (const KernelColumn& column : encoder.kernel_columns) {
+    if (column.levels.empty() || column.info.type != ColumnType::category) continue;
+    const std::vector<double>& codes = block.column(column.info.name).values;
+    const auto unseen = std::find_if(codes.begin(), codes.end(), [](double code) { return code < 0.0; });
+    if (unseen == codes.end()) continue;
+    const auto row = unseen - codes.begin();
+    const auto place = std::find(stream.header().begin(), stream.header().end(), column.info.name);
+    const std::string cell = cells_of(lines[row], stream.separator())[place - stream.header().begin()];
+    const std::span few(column.levels.data(), std::min<std::size_t>(column.levels.size(), 10));
+    throw DataError(
+        fmt::format("{}: row {}: column \"{}\": no training row has the level \"{}\"; categorical() knows {}{}", file,
+                    rows_before + row + 1, column.info.name, cell, join_words(few),
+                    few.size() < column.levels.size() ? " and more" : ""));
+  }
+}
+
 int run_predict(const PredictRequest& request) {
   const StoredModel stored = load_model(request.model);
-  ReadOptions options = request.reading.read_options();
-  for (const ColumnInfo& info : stored.model.encoder.columns()) {
-    options.only.push_back(info.name);
-    const bool stated = std::any_of(options.known.begin(), options.known.end(),
-                                    [&](const ColumnInfo& each) { return each.name == info.name; });
-    if (!stated) options.known.push_back(info);
-  }
-  TableStream stream(request.data, options);
+  TableStream stream(request.data, request.reading.read_options(stored.model.encoder, /*with_target=*/false));
   const bool json = request.json || request.format == "jsonl";
   std::vector<std::string> names;
   for (const char* name : {"mean", "sd", "lower", "upper"}) {
@@ -129,12 +146,13 @@ int run_predict(const PredictRequest& request) {
   std::vector<std::string> lines;
   std::int64_t rows = 0;
   while (stream.next(kBlock, block, lines)) {
+    check_levels(stored.model.encoder, stream, block, lines, request.data, rows);
     const Prediction p = stored.model.predict(block, request.level, &notes);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (json) {
         const std::vector<std::string> cells = cells_of(lines[i], stream.separator());
-        text.append(json_row(cells, stream.header(), names, p, i).dump(-1, ' ', false,
-                                                                        nlohmann::json::error_handler_t::replace));
+        text.append(json_row(cells, stream.header(), names, p, i)
+                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
         text.push_back('\n');
       } else {
         append_csv(text, lines[i], stream.separator(), p, i);
@@ -160,10 +178,10 @@ Command add_predict(CLI::App& program) {
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
   app->add_option("--out", request->out, "File to write; stdout by default");
   app->add_option("--level", request->level, "Share of observations the interval is to hold")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(accept_number(0.0, 1.0, /*open=*/true))
       ->capture_default_str();
   app->add_option("--format", request->format, "csv or jsonl (one JSON object a line)")
-      ->check(CLI::IsMember({"csv", "jsonl"}))
+      ->check(accept_word({"csv", "jsonl"}))
       ->capture_default_str();
   app->add_flag("--json", request->json, "The same as --format jsonl");
   app->add_option("--prefix", request->prefix, "Put before the names of the new columns");

@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -19,7 +20,9 @@ std::string duration_text(double seconds) {
 }
 
 nlohmann::json to_json(const Progress& p) {
-  const auto number = [](double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr); };
+  const auto number = [](double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+  };
   return {{"schema", 1},
           {"phase", p.phase},
           {"epoch", p.epoch},
@@ -69,7 +72,12 @@ void ProgressWriter::say(const std::string& sentence) {
 void ProgressWriter::draw(const Progress& p) {
   constexpr int kWidth = 24;
   const int full = p.epochs > 0 ? static_cast<int>(kWidth * p.epoch / p.epochs) : 0;
-  fmt::print(stderr, "\r[{}{}] {}\033[K", std::string(full, '#'), std::string(kWidth - full, '.'), numbers_text(p));
+  // A line that wraps could not be drawn over.
+  winsize window{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+  const std::string line =
+      fmt::format("[{}{}] {}", std::string(full, '#'), std::string(kWidth - full, '.'), numbers_text(p));
+  fmt::print(stderr, "\r{}\033[K", line.substr(0, known ? window.ws_col - 1 : 79));
   std::fflush(stderr);
   bar_is_shown_ = true;
 }

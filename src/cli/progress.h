@@ -17,13 +17,13 @@ class ProgressWriter {
 
   void show(const Progress& progress);
   void say(const std::string& sentence);
+  void clear();                                    // takes the bar away
   const std::string& log() const { return log_; }  // JSON lines
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void draw(const Progress& progress);
-  void clear();
 
   Style style_ = Style::plain;
   bool bar_is_shown_ = false;

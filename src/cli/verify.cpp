@@ -26,7 +26,8 @@ int run_verify(const VerifyRequest& request) {
                            .dump(2));
   } else {
     fmt::print("{}: {} rows predicted again, largest difference {:.2g} sd: {}\n", request.model, result.rows,
-               result.largest_difference, result.passed ? "the model is whole" : "NOT the predictions it was saved with");
+               result.largest_difference,
+               result.passed ? "the model is whole" : "NOT the predictions it was saved with");
   }
   return result.passed ? 0 : 5;
 }

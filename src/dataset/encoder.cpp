@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <set>
 
 #include "ick/base/error.h"
@@ -14,8 +13,6 @@
 namespace ick {
 
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::string named(const std::string& column) { return "column \"" + column + "\""; }
 
@@ -33,6 +30,13 @@ Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& u
   const double sd = count > 0.0 ? std::sqrt(squares / count) : 0.0;
   // A constant column has no scale; rounding of its mean must not become one.
   return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 0.0};
+}
+
+// A model is kept as JSON, with the names it knows.
+void refuse_bytes(const Column& column) {
+  const auto& levels = column.info.levels;
+  if (is_utf8(column.info.name) && std::all_of(levels.begin(), levels.end(), is_utf8)) return;
+  throw DataError(named(column.info.name) + ": its name or a level is not UTF-8; save the table as UTF-8");
 }
 
 void refuse_text(const Column& column, const std::string& reader) {
@@ -77,6 +81,8 @@ std::vector<std::string> levels_of(const Column& column, const std::vector<bool>
 
 KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, const std::vector<bool>& use) {
   refuse_text(column, "a kernel");
+  refuse_bytes(column);
+  const auto refuse_nothing = [&] { throw DataError(named(column.info.name) + " has no values in the training rows"); };
   KernelColumn fitted;
   fitted.info = column.info;
   fitted.summary.name = column.info.name;
@@ -84,13 +90,15 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
   const auto& leveled = plan.level_columns;
   if (std::find(leveled.begin(), leveled.end(), column.info.name) != leveled.end()) {
     fitted.levels = levels_of(column, use);
+    if (fitted.levels.empty()) refuse_nothing();
     fitted.summary.levels = static_cast<int>(fitted.levels.size());
     fitted.summary.high = fitted.summary.levels - 1.0;
     return fitted;
   }
   if (column.info.type == ColumnType::category) {
-    throw DataError(named(column.info.name) + " holds categories (" + column.info.levels.front() + ", ...); only " +
-                    "categorical(" + column.info.name + ") and networks read them");
+    throw DataError(named(column.info.name) + " holds categories" +
+                    (column.info.levels.empty() ? "" : " (" + column.info.levels.front() + ", ...)") +
+                    "; only categorical(" + column.info.name + ") and networks read them");
   }
   const auto unit = plan.units.find(column.info.name);
   fitted.unit = column.info.type == ColumnType::time ? "d" : unit == plan.units.end() ? "" : unit->second;
@@ -105,13 +113,14 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
     squares += value * value;
     ++summary.rows;
   }
-  if (summary.rows == 0) throw DataError(named(column.info.name) + " has no values in the training rows");
+  if (summary.rows == 0) refuse_nothing();
   summary.root_mean_square = std::sqrt(squares / static_cast<double>(summary.rows));
   return fitted;
 }
 
 NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& use) {
   refuse_text(column, "a network");
+  refuse_bytes(column);
   NetworkColumn fitted;
   fitted.info = column.info;
   if (column.info.type == ColumnType::category) {
@@ -128,6 +137,7 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
 
 void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use, Encoder& encoder) {
   const Column& target = table.column(plan.target);
+  refuse_bytes(target);
   const std::string name = "the target, " + named(plan.target) + ",";
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
     throw DataError(name + " holds text; this version predicts numbers only");
@@ -152,29 +162,34 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   encoder.log_target = plan.log_target;
   encoder.target_scaling = scaling_of(values, use);
   if (encoder.target_scaling.sd == 0.0) {
-    throw DataError(name + " is " + number_text(encoder.target_scaling.mean) +
+    std::size_t first = 0;
+    while (!use[first] || std::isnan(target.values[first])) ++first;
+    throw DataError(name + " is " + number_text(target.values[first]) +
                     " in every training row; there is nothing to learn");
   }
 }
 
-// A gap in a kernel's column, seen from the row's place in the table.
-[[noreturn]] void refuse_gap(const Column& column) {
-  const std::int64_t count = std::count_if(column.values.begin(), column.values.end(),
-                                           [](double value) { return std::isnan(value); });
-  const auto first = std::find_if(column.values.begin(), column.values.end(), [](double v) { return std::isnan(v); });
+// The rows of the table to encode.
+using Rows = std::vector<std::int64_t>;
+
+[[noreturn]] void refuse_gap(const Column& column, const Rows& rows) {
+  const auto is_gap = [&](std::int64_t i) { return std::isnan(column.values[i]); };
+  const std::int64_t count = std::count_if(rows.begin(), rows.end(), is_gap);
+  const std::int64_t first = *std::find_if(rows.begin(), rows.end(), is_gap);
   throw DataError(named(column.info.name) + ": " + std::to_string(count) + (count == 1 ? " row has" : " rows have") +
-                  " no value (the first is row " + std::to_string(first - column.values.begin() + 1) +
+                  " no value (the first is row " + std::to_string(first + 1) +
                   "), and a kernel needs every value; use --gaps drop or --gaps fill");
 }
 
-void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps gaps, double* to, std::int64_t stride,
-                          EncodingNotes& notes) {
+void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps gaps, const Rows& rows, double* to,
+                          std::int64_t stride, EncodingNotes& notes) {
   std::map<std::string, double> codes;
   for (std::size_t l = 0; l < fitted.levels.size(); ++l) codes[fitted.levels[l]] = static_cast<double>(l);
-  for (std::size_t i = 0; i < column.values.size(); ++i, to += stride) {
+  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
+    const auto i = static_cast<std::size_t>(rows[r]);
     *to = column.values[i];
     if (std::isnan(*to)) {
-      if (gaps == Gaps::refuse) refuse_gap(column);
+      if (gaps == Gaps::refuse) refuse_gap(column, rows);
       if (gaps == Gaps::fill && fitted.levels.empty()) *to = fitted.fill, ++notes.filled[column.info.name];
       continue;
     }
@@ -189,15 +204,15 @@ void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps
   }
 }
 
-void encode_network_column(const Column& column, const NetworkColumn& fitted, float* to, std::int64_t stride,
-                           EncodingNotes& notes) {
+void encode_network_column(const Column& column, const NetworkColumn& fitted, const Rows& rows, float* to,
+                           std::int64_t stride, EncodingNotes& notes) {
   std::vector<std::int64_t> code(column.info.levels.size(), -1);  // of the table's level: the model's
   for (std::size_t l = 0; l < code.size(); ++l) {
     const auto found = std::find(fitted.info.levels.begin(), fitted.info.levels.end(), column.info.levels[l]);
     if (found != fitted.info.levels.end()) code[l] = found - fitted.info.levels.begin();
   }
-  for (std::size_t i = 0; i < column.values.size(); ++i, to += stride) {
-    const double value = column.values[i];
+  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
+    const double value = column.values[rows[r]];
     if (fitted.info.type == ColumnType::category) {
       const std::int64_t level = value >= 0.0 ? code[static_cast<std::size_t>(value)] : -1;
       if (level >= 0) {
@@ -224,18 +239,18 @@ const Column& same_kind(const Table& table, const ColumnInfo& info) {
   return column;
 }
 
-void encode_target(const Table& table, const Encoder& encoder, at::Tensor& y) {
-  const Column& target = same_kind(table, encoder.target);
-  y = at::empty({table.rows}, at::kDouble);
+at::Tensor encode_target(const Column& target, const Encoder& encoder, const Rows& rows) {
+  at::Tensor y = at::empty({std::ssize(rows)}, at::kDouble);
   double* to = y.data_ptr<double>();
-  for (std::int64_t i = 0; i < table.rows; ++i) {
+  for (const std::int64_t i : rows) {
     const double value = target.values[i];
     if (encoder.log_target && value <= 0.0) {
       throw DataError("the target, " + named(encoder.target.name) + ", has the value " + number_text(value) +
                       " in row " + std::to_string(i + 1) + "; log() takes positive numbers only");
     }
-    to[i] = ((encoder.log_target ? std::log(value) : value) - encoder.target_scaling.mean) / encoder.target_scaling.sd;
+    *to++ = ((encoder.log_target ? std::log(value) : value) - encoder.target_scaling.mean) / encoder.target_scaling.sd;
   }
+  return y;
 }
 
 }  // namespace
@@ -247,7 +262,8 @@ std::int64_t NetworkColumn::width() const {
 std::vector<ColumnInfo> Encoder::columns() const {
   std::vector<ColumnInfo> all;
   const auto add = [&](const ColumnInfo& info) {
-    const bool known = std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
     if (!known) all.push_back(info);
   };
   for (const KernelColumn& column : kernel_columns) add(column.info);
@@ -291,35 +307,38 @@ Dataset encode(const Table& table, const Encoder& encoder, bool with_target, Enc
   EncodingNotes ignored;
   EncodingNotes& said = notes != nullptr ? *notes : ignored;
   Dataset all;
+  const Column* target = with_target ? &same_kind(table, encoder.target) : nullptr;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (target == nullptr || !std::isnan(target->values[i])) all.rows.push_back(i);
+  }
+  said.without_target += table.rows - all.size();
+  if (target != nullptr) all.y = encode_target(*target, encoder, all.rows);
+
   const auto columns = static_cast<std::int64_t>(encoder.kernel_columns.size());
-  all.x = at::empty({table.rows, columns}, at::kDouble);
+  all.x = at::empty({all.size(), columns}, at::kDouble);
+  double* const x = all.x.data_ptr<double>();
   for (std::int64_t d = 0; d < columns; ++d) {
     const KernelColumn& fitted = encoder.kernel_columns[d];
-    encode_kernel_column(same_kind(table, fitted.info), fitted, encoder.gaps, all.x.data_ptr<double>() + d, columns, said);
+    encode_kernel_column(same_kind(table, fitted.info), fitted, encoder.gaps, all.rows, x + d, columns, said);
   }
   for (std::size_t a = 0; a < encoder.network_columns.size(); ++a) {
     const std::int64_t width = encoder.width(a);
-    at::Tensor& inputs = all.networks.emplace_back(at::zeros({table.rows, width}, at::kFloat));
+    at::Tensor& inputs = all.networks.emplace_back(at::zeros({all.size(), width}, at::kFloat));
     float* to = inputs.data_ptr<float>();
     for (const NetworkColumn& fitted : encoder.network_columns[a]) {
-      encode_network_column(same_kind(table, fitted.info), fitted, to, width, said);
+      encode_network_column(same_kind(table, fitted.info), fitted, all.rows, to, width, said);
       to += fitted.width();
     }
   }
-  if (with_target) encode_target(table, encoder, all.y);
 
-  std::vector<std::int64_t> keep;
-  for (std::int64_t i = 0; i < table.rows; ++i) {
-    const bool targeted = !with_target || !std::isnan(all.y.data_ptr<double>()[i]);
-    const double* x = all.x.data_ptr<double>() + i * columns;
-    const bool complete = std::none_of(x, x + columns, [](double value) { return std::isnan(value); });
-    said.without_target += !targeted;
-    said.with_gaps += targeted && !complete;
-    if (targeted && (complete || !with_target)) keep.push_back(i);
+  std::vector<std::int64_t> complete;
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    const double* row = x + i * columns;
+    if (std::none_of(row, row + columns, [](double value) { return std::isnan(value); })) complete.push_back(i);
   }
-  all.rows.resize(table.rows);
-  for (std::int64_t i = 0; i < table.rows; ++i) all.rows[i] = i;
-  return std::ssize(keep) == table.rows ? all : all.select(at::tensor(keep, at::kLong));
+  const std::int64_t with_gaps = all.size() - std::ssize(complete);
+  said.with_gaps += with_gaps;
+  return with_target && with_gaps > 0 ? all.select(at::tensor(complete, at::kLong)) : all;
 }
 
 }  // namespace ick

@@ -23,6 +23,33 @@ Dataset block_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
   return block;
 }
 
+// Of a parameter in the unit of its kernel's inputs: "d", or "m, km" where the columns have different ones.
+std::string unit_of(const Encoder& encoder, const Factor& f) {
+  const auto unit = [&](std::int64_t column) { return encoder.kernel_columns[column].unit; };
+  const bool same = std::all_of(f.columns.begin(), f.columns.end(),
+                                [&](std::int64_t column) { return unit(column) == unit(f.columns[0]); });
+  std::string text = unit(f.columns[0]);
+  for (std::size_t d = 1; d < f.columns.size() && !same; ++d) text += ", " + unit(f.columns[d]);
+  return text;
+}
+
+bool owns(const Factor& f, const Parameter& parameter) {
+  return parameter.first >= f.first_parameter && parameter.first < f.first_parameter + f.parameter_count;
+}
+
+// The first variance of a product is in the target's unit; those after it are factors of it, pure numbers.
+bool is_scale(const Kernel& kernel, const Parameter& variance) {
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      if (owns(f, variance)) return true;
+      const auto& declared = f.row->parameters;
+      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.unit == Unit::target_squared; }))
+        break;
+    }
+  }
+  return false;
+}
+
 std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor dense = values.to(at::kDouble).contiguous();
   return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
@@ -100,7 +127,8 @@ Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
 }
 
 Scores FittedModel::evaluate(const Dataset& rows) const {
-  if (rows.size() == 0) throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
+  if (rows.size() == 0)
+    throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
   const auto [mean, variance] = predict_function(rows);
   const Prediction p = in_units(mean, variance, 0.9);
   const Scaling& scaling = encoder.target_scaling;
@@ -114,22 +142,20 @@ std::vector<ParameterValue> FittedModel::kernel_values() const {
   if (!model->has_kernels()) return values;
   const ParameterSet& parameters = model->kernel().parameters();
   const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
-  // The columns of the factor that owns a parameter say its unit; a parameter for each input takes that input's.
   for (const Parameter& each : parameters.parameters()) {
     ParameterValue value;
     value.path = each.path;
     value.fixed = each.fixed;
     value.values = to_vector(parameters.natural(each.path).detach().mean(0));
     if (each.unit == Unit::kilometre) value.unit = "km";
-    if (each.unit == Unit::target_squared) {
+    if (each.unit == Unit::target_squared && is_scale(model->kernel(), each)) {
       for (double& number : value.values) number *= target_variance;
       value.unit = encoder.log_target ? "log(" + encoder.target.name + ")^2" : encoder.target.name + "^2";
     }
     for (const auto& factors : model->kernel().terms()) {
       for (const Factor& f : factors) {
-        const bool owns = each.first >= f.first_parameter && each.first < f.first_parameter + f.parameter_count;
-        if (!owns || f.columns.empty()) continue;
-        const std::string& unit = encoder.kernel_columns[f.columns[0]].unit;
+        if (!owns(f, each) || f.columns.empty()) continue;
+        const std::string unit = unit_of(encoder, f);
         if (each.unit == Unit::input) value.unit = unit;
         if (each.unit == Unit::per_input && !unit.empty()) value.unit = "1/" + unit;
       }

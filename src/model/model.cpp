@@ -77,7 +77,7 @@ void Model::place_maps(const Dataset& rows) {
     term.map = make_feature_map(kernel_->select(term.products), rows.x, map_options(t));
     if (term.weight.defined() && term.map->features() != term.features) term.weight = at::Tensor();
     term.features = term.map->features();
-    if (term.networks.empty() && !term.weight.defined()) {
+    if (spec_.terms[t].networks.empty() && !term.weight.defined()) {
       term.weight = seeded_normals(options_.members, term.features, options_.seed, term_path(t) + ".weight");
       term.weight.requires_grad_(true);
     }
@@ -92,7 +92,8 @@ void Model::make_networks(const Encoder& encoder) {
       context.inputs = encoder.width(source);
       context.outputs = terms_[t].features;
       context.members = options_.members;
-      context.seed = seed_for(options_.seed, term_path(t) + "." + call.name + std::to_string(terms_[t].networks.size()));
+      context.seed =
+          seed_for(options_.seed, term_path(t) + "." + call.name + std::to_string(terms_[t].networks.size()));
       context.default_layers = options_.layers;
       terms_[t].networks.push_back(find_network(call.name)->make(call, context));
       terms_[t].sources.push_back(source++);
@@ -156,15 +157,61 @@ at::Tensor Model::term(std::size_t t, const Batch& batch, const std::optional<at
   const at::Tensor f = latent(term, batch, dropout);
   const double share = std::sqrt(spec_.share());
   if (term.map == nullptr) return f.sum(-1) * (share / std::sqrt(static_cast<double>(term.features)));
-  const at::Tensor z = term.map->evaluate(batch.x, f.scalar_type());  // (E, B, p)
+  const bool known = t < batch.features.size() && batch.features[t].defined();
+  const at::Tensor z = known ? batch.features[t].to(f.scalar_type())
+                             : term.map->evaluate(batch.x, f.scalar_type());  // (1 or E, B, p)
   if (term.networks.empty()) return share * z.matmul(f.transpose(1, 2)).squeeze(-1);
   return share * (f * z).sum(-1);
+}
+
+std::vector<at::Tensor> Model::features_at(const at::Tensor& x) const {
+  std::vector<at::Tensor> features;
+  for (const Term& term : terms_) {
+    features.push_back(term.map != nullptr ? term.map->evaluate(x, at::kFloat) : at::Tensor());
+  }
+  return features;
 }
 
 at::Tensor Model::operator()(const Batch& batch, const std::optional<at::Generator>& dropout) const {
   at::Tensor sum = bias_;
   for (std::size_t t = 0; t < terms_.size(); ++t) sum = sum + term(t, batch, dropout);
   return sum;
+}
+
+std::vector<Model::LastLayer> Model::last_layers(const Batch& batch) const {
+  std::vector<LastLayer> layers;
+  for (const Term& term : terms_) {
+    LastLayer layer;
+    const at::IntArrayRef rows = batch.x.sizes();
+    layer.z = term.map != nullptr ? term.map->evaluate(batch.x, at::kFloat)
+                                  : at::full({members(), rows[0], term.features},
+                                             1.0 / std::sqrt(static_cast<double>(term.features)), at::kFloat);
+    for (std::size_t a = 0; a < term.networks.size(); ++a) {
+      const at::Tensor& inputs = batch.networks[term.sources[a]];
+      if (a > 0) {
+        layer.z = layer.z * (*term.networks[a])(inputs);
+        continue;
+      }
+      const at::Tensor hidden = term.networks[0]->hidden(inputs);
+      layer.phi = at::cat({hidden, at::ones({members(), rows[0], 1}, at::kFloat)}, 2);
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+void Model::set_last_layers(std::int64_t member, const std::vector<at::Tensor>& weights, double bias) {
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    Term& term = terms_[t];
+    if (term.networks.empty()) {
+      term.weight.detach()[member].copy_(weights[t]);
+      continue;
+    }
+    const std::int64_t hidden = weights[t].size(0) - 1;
+    term.networks[0]->last_weight().detach()[member].copy_(weights[t].narrow(0, 0, hidden));
+    term.networks[0]->last_bias().detach()[member].copy_(weights[t].narrow(0, hidden, 1));
+  }
+  bias_.detach()[member].fill_(bias);
 }
 
 at::Tensor Model::linear_features(const at::Tensor& x) const {
@@ -184,9 +231,7 @@ void Model::set_linear_weights(const at::Tensor& weights) {
   bias_.detach().copy_(weights.narrow(1, first, 1));
 }
 
-at::Tensor Model::prior_variance(const at::Tensor& x) const {
-  return kernel_->diagonal(x) * spec_.share();
-}
+at::Tensor Model::prior_variance(const at::Tensor& x) const { return kernel_->diagonal(x) * spec_.share(); }
 
 at::Tensor Model::residual(const at::Tensor& x) const {
   at::Tensor total = at::zeros({members(), x.size(0)}, at::kDouble);

@@ -120,8 +120,19 @@ bool read_option(const Argument& argument, TermSpec& term) {
 // Removes the term's options from its calls.
 Product take_options(const Product& product, TermSpec& term) {
   Product rest = product;
+  std::vector<Argument> taken;
   for (Call& call : rest) {
-    std::erase_if(call.arguments, [&](const Argument& argument) { return read_option(argument, term); });
+    std::erase_if(call.arguments, [&](const Argument& argument) {
+      if (!read_option(argument, term)) return false;
+      for (const Argument& other : taken) {
+        if (other.name != argument.name || other == argument) continue;
+        throw UsageError(where(argument.position) + argument.name +
+                         " is said a second time, and otherwise, in one term" +
+                         "; say it once (the first is in column " + std::to_string(other.position) + ")");
+      }
+      taken.push_back(argument);
+      return true;
+    });
   }
   return rest;
 }
@@ -139,7 +150,8 @@ bool same_options(const TermSpec& a, const TermSpec& b) {
 void add_product(const Product& product, std::vector<TermSpec>& terms) {
   TermSpec term;
   Product kernels;
-  for (Call& call : take_options(product, term)) (is_network(call) ? term.networks : kernels).push_back(std::move(call));
+  for (Call& call : take_options(product, term))
+    (is_network(call) ? term.networks : kernels).push_back(std::move(call));
   const auto twin = std::find_if(terms.begin(), terms.end(), [&](const TermSpec& each) {
     return !term.networks.empty() && !kernels.empty() && !each.kernels.empty() && same_options(each, term) &&
            same_networks(each.networks, term.networks);
@@ -192,7 +204,8 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
                          call.name);
       }
       if (call.rest) {
-        if (columns.empty()) throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
+        if (columns.empty())
+          throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
         if (others.empty()) throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
         add_new(call.columns, others);
         call.rest = false;
@@ -208,8 +221,8 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
   return spec;
 }
 
-// A smooth kernel of one period needs few features; several inputs need more; weights alone, which are found in closed form,
-// can afford more than the outputs of networks.
+// A smooth kernel of one period needs few features; several inputs need more; weights alone, which are found in closed
+// form, can afford more than the outputs of networks.
 void choose_features(ModelSpec& spec, std::int64_t rows) {
   for (TermSpec& term : spec.terms) {
     if (term.features > 0) continue;
@@ -227,7 +240,11 @@ void choose_features(ModelSpec& spec, std::int64_t rows) {
       }
       most = std::max(most, columns);
     }
-    const std::int64_t wanted = !term.networks.empty() ? (periodic ? 16 : 64) : periodic ? 32 : most == 1 ? 128 : 256;
+    const bool weights_alone = term.networks.empty();
+    const std::int64_t wanted = periodic    ? (weights_alone ? 32 : 16)
+                                : most == 1 ? (weights_alone ? 128 : 64)
+                                : most == 2 ? (weights_alone ? 256 : 64)
+                                            : (weights_alone ? 256 : 128);
     term.features = std::clamp<std::int64_t>(rows / 2, 4, wanted);
   }
 }

@@ -105,6 +105,10 @@ Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move
 }
 
 at::Tensor Mlp::operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout) const {
+  return at::baddbmm(last_bias(), hidden(x, dropout), last_weight());
+}
+
+at::Tensor Mlp::hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout) const {
   const at::Tensor& first = layers_.front().weight;
   const std::int64_t members = first.size(0), inputs = first.size(1);
   if (x.dim() < 2 || x.dim() > 3 || x.size(-1) != inputs) {
@@ -117,8 +121,8 @@ at::Tensor Mlp::operator()(const at::Tensor& x, const std::optional<at::Generato
   // baddbmm reads an expanded x without a copy, and for one member takes no longer than addmm on squeezed views.
   at::Tensor h = x.to(first.scalar_type()).expand({members, x.size(-2), inputs});  // (E, B, in)
   for (const Layer& layer : layers_) {
-    h = at::baddbmm(layer.bias, h, layer.weight);
     if (&layer == &layers_.back()) break;
+    h = at::baddbmm(layer.bias, h, layer.weight);
     if (options_.layer_norm) {
       h = at::addcmul(layer.shift, at::layer_norm(h, {h.size(2)}, {}, {}, kNormEpsilon), layer.scale);
     }

@@ -34,6 +34,9 @@ class Mlp : public Network {
 
   std::int64_t outputs() const override { return layers_.back().weight.size(2); }
   at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;
+  at::Tensor hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;
+  const at::Tensor& last_weight() const override { return layers_.back().weight; }
+  const at::Tensor& last_bias() const override { return layers_.back().bias; }
   std::vector<NamedTensor> parameters() const override;
 
  private:

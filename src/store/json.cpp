@@ -1,6 +1,8 @@
 #include "store/json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "ick/base/error.h"
@@ -34,10 +36,12 @@ ColumnInfo info_from(const Json& json) {
   ColumnInfo info;
   info.name = json.at("name");
   const std::string type = json.at("type");
-  for (const ColumnType each : {ColumnType::number, ColumnType::integer, ColumnType::time, ColumnType::category,
-                                ColumnType::text}) {
-    if (column_type_name(each) == type) info.type = each;
-  }
+  constexpr ColumnType kTypes[] = {ColumnType::number, ColumnType::integer, ColumnType::time, ColumnType::category,
+                                   ColumnType::text};
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](ColumnType each) { return column_type_name(each) == type; });
+  if (found == std::end(kTypes)) throw DataError("no type of column named \"" + type + "\"");
+  info.type = *found;
   info.time_format = json.value("time_format", "");
   info.levels = json.value("levels", std::vector<std::string>{});
   return info;
@@ -96,12 +100,14 @@ Json to_json(const FitOptions& o) {
                {"optimiser", choice_name(o.optimiser)},
                {"schedule", choice_name(o.schedule)},
                {"learning_rate", o.learning_rate},
+               {"kernels", choice_name(o.kernels)},
                {"kernel_rate", o.kernel_rate},
                {"momentum", o.momentum},
                {"weight_decay", o.weight_decay},
                {"clip", o.clip},
                {"patience", o.patience},
                {"warm_start", o.warm_start},
+               {"polish", o.polish},
                {"refit", o.refit},
                {"holdout", print(o.holdout)},
                {"gaps", choice_name(o.gaps)},
@@ -122,12 +128,14 @@ FitOptions options_from_json(const Json& json) {
   o.optimiser = choice_from<Optimiser>(json.at("optimiser"));
   o.schedule = choice_from<Schedule>(json.at("schedule"));
   o.learning_rate = json.at("learning_rate");
+  o.kernels = choice_from<KernelTraining>(json.at("kernels"));
   o.kernel_rate = json.at("kernel_rate");
   o.momentum = json.at("momentum");
   o.weight_decay = json.at("weight_decay");
   o.clip = json.at("clip");
   o.patience = json.at("patience");
   o.warm_start = json.at("warm_start");
+  o.polish = json.at("polish");
   o.refit = json.at("refit");
   o.holdout = parse_split(json.at("holdout").get<std::string>());
   if (!json.at("validation").is_null()) o.validation = parse_split(json.at("validation").get<std::string>());
@@ -178,9 +186,9 @@ Encoder encoder_from_json(const Json& json) {
 Json to_json(const Scores& s) {
   Json coverage = Json::object();
   for (const auto& [level, share] : s.coverage) coverage[level] = number(share);
-  return {{"rows", s.rows},           {"rmse", number(s.rmse)}, {"mae", number(s.mae)},   {"r2", number(s.r2)},
-          {"spearman", number(s.spearman)}, {"nlpd", number(s.nlpd)}, {"msll", number(s.msll)}, {"crps", number(s.crps)},
-          {"coverage", coverage}};
+  return {{"rows", s.rows},         {"rmse", number(s.rmse)},         {"mae", number(s.mae)},
+          {"r2", number(s.r2)},     {"spearman", number(s.spearman)}, {"nlpd", number(s.nlpd)},
+          {"msll", number(s.msll)}, {"crps", number(s.crps)},         {"coverage", coverage}};
 }
 
 Scores scores_from_json(const Json& json) {
@@ -208,6 +216,7 @@ Json to_json(const FitReport& report) {
                {"notes", to_json(report.notes)},
                {"epochs", report.epochs},
                {"best_epoch", report.best_epoch},
+               {"polished", report.polished},
                {"seconds", report.seconds},
                {"settings", to_json(report.options)}};
   json["validation"] = report.validation ? to_json(*report.validation) : Json(nullptr);
@@ -231,6 +240,7 @@ FitReport report_from_json(const Json& json) {
   report.notes.unseen = notes.at("unseen_levels").get<std::map<std::string, std::int64_t>>();
   report.epochs = json.at("epochs");
   report.best_epoch = json.at("best_epoch");
+  report.polished = json.at("polished");
   report.seconds = json.at("seconds");
   report.options = options_from_json(json.at("settings"));
   if (!json.at("validation").is_null()) report.validation = scores_from_json(json.at("validation"));

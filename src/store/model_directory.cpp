@@ -1,9 +1,12 @@
 #include "ick/store/model_directory.h"
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -28,24 +31,36 @@ std::uint32_t crc(std::uint32_t seed, const void* bytes, std::size_t count) {
 }
 std::uint32_t crc(const std::string& bytes) { return crc(0, bytes.data(), bytes.size()); }
 
+// A number that reads back as the same; none where a log-normal mean is out of range.
+std::string number_cell(double value) { return std::isfinite(value) ? number_text(value) : ""; }
+
 // One cell of a table as text that reads back as the same value.
 std::string cell_text(const Column& column, std::int64_t row) {
   if (column.info.type == ColumnType::text) return column.text[row];
   const double value = column.values[row];
-  if (std::isnan(value)) return "";
-  if (column.info.type == ColumnType::category) {
-    return value < 0.0 ? "" : column.info.levels[static_cast<std::size_t>(value)];
-  }
-  return number_text(value);
+  if (column.info.type != ColumnType::category) return number_cell(value);
+  return value >= 0.0 ? column.info.levels[static_cast<std::size_t>(value)] : "";
 }
 
-// Rows spread over the table, as the model reads them, with their predictions. Times are written as days since 1970, so
-// that no digit is lost.
+// mean, sd, lower and upper, or what they are called where a column of the model has that name.
+std::vector<std::string> golden_names(const Encoder& encoder) {
+  std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
+  const std::vector<ColumnInfo> columns = encoder.columns();
+  for (std::string& name : names) {
+    const auto is_taken = [&](const ColumnInfo& info) { return info.name == name; };
+    while (std::any_of(columns.begin(), columns.end(), is_taken)) name = "predicted_" + name;
+  }
+  return names;
+}
+
+// Rows spread over those with a target, as the model reads them, with their predictions. Times are days since
+// 1970, so that no digit is lost.
 std::string golden_text(const FittedModel& model, const Table& table) {
   Table golden;
+  const std::vector<std::int64_t> rows = encode(table, model.encoder, true).rows;
   std::vector<std::int64_t> picked;
-  const std::int64_t step = std::max<std::int64_t>(1, table.rows / kGoldenRows);
-  for (std::int64_t i = 0; i < table.rows && std::ssize(picked) < kGoldenRows; i += step) picked.push_back(i);
+  const std::size_t step = std::max<std::size_t>(1, rows.size() / kGoldenRows);
+  for (std::size_t i = 0; i < rows.size() && std::ssize(picked) < kGoldenRows; i += step) picked.push_back(rows[i]);
   for (const ColumnInfo& info : model.encoder.columns()) {
     const Column& from = table.column(info.name);
     Column& to = golden.columns.emplace_back();
@@ -62,16 +77,23 @@ std::string golden_text(const FittedModel& model, const Table& table) {
   const Prediction p = model.predict(golden, kGoldenLevel);
   std::string text;
   for (const Column& column : golden.columns) text += csv_cell(column.info.name, ',') + ",";
-  text += "mean,sd,lower,upper\n";
+  text += fmt::format("{}\n", fmt::join(golden_names(model.encoder), ","));
   for (std::int64_t i = 0; i < golden.rows; ++i) {
     for (const Column& column : golden.columns) text += csv_cell(cell_text(column, i), ',') + ",";
-    text += number_text(p.mean[i]) + "," + number_text(p.sd[i]) + "," + number_text(p.lower[i]) + "," +
-            number_text(p.upper[i]) + "\n";
+    if (!std::isfinite(p.location[i]) || !std::isfinite(p.scale[i])) {
+      throw NumericError("the trained model predicts no finite number for row " + std::to_string(picked[i] + 1) +
+                         " of the table; lower the learning rate or clip gradients");
+    }
+    text += number_cell(p.mean[i]) + "," + number_cell(p.sd[i]) + "," + number_cell(p.lower[i]) + "," +
+            number_cell(p.upper[i]) + "\n";
   }
   return text;
 }
 
-Json model_json(const Fit& fit, const DataOrigin& origin) {
+// For people to read: bytes that JSON cannot hold become U+FFFD.
+Json readable(const Json& text) { return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)); }
+
+Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
   const FittedModel& model = fit.model;
   Json json;
   json["format"] = "ick.model";
@@ -90,7 +112,9 @@ Json model_json(const Fit& fit, const DataOrigin& origin) {
   json["kernels"] = to_json(model.kernel_values());
   json["parameters"] = model.model->trainable();
   json["fit"] = to_json(fit.report);
-  json["data"] = {{"path", origin.path}, {"columns", origin.columns}, {"fingerprint", origin.fingerprint}};
+  json["data"] = {{"path", readable(origin.path)},
+                  {"columns", readable(origin.columns.empty() ? table.names() : origin.columns)},
+                  {"fingerprint", origin.fingerprint}};
   return json;
 }
 
@@ -103,17 +127,20 @@ std::string with_checksum(Json json) {
   throw DataError(path + ": " + reason + "; the model is damaged, take a fresh copy of its folder");
 }
 
+void check_version(const std::string& path, const Json& json) {
+  const int version = json.at("format_version");
+  if (version <= kModelFormat) return;
+  throw DataError(path + ": written in format " + std::to_string(version) + ", but this ick reads formats up to " +
+                  std::to_string(kModelFormat) + "; use a newer ick");
+}
+
 // Parses and checks: the sum is over everything but itself.
-Json checked_json(const std::string& path, const std::string& text, const std::string& format, int newest) {
+Json checked_json(const std::string& path, const std::string& text) {
   Json json;
   try {
     json = Json::parse(text);
-    if (json.at("format") != format) damaged(path, "its format is not " + format);
-    const int version = json.at("format_version");
-    if (version > newest) {
-      throw DataError(path + ": written in format " + std::to_string(version) + ", but this ick reads formats up to " +
-                      std::to_string(newest) + "; use a newer ick");
-    }
+    if (json.at("format") != "ick.model") damaged(path, "its format is not ick.model");
+    check_version(path, json);
     const std::uint32_t sum = json.at("checksum");
     json.erase("checksum");
     if (crc(json.dump()) != sum) damaged(path, "its checksum does not fit");
@@ -126,8 +153,28 @@ Json checked_json(const std::string& path, const std::string& text, const std::s
 std::string checked_file(const std::string& directory, const std::string& name, const Json& sums) {
   const std::string path = directory + "/" + name;
   std::string bytes = read_file(path);
-  if (!sums.contains(name) || crc(bytes) != sums.at(name).get<std::uint32_t>()) damaged(path, "its checksum does not fit");
+  if (!sums.contains(name) || crc(bytes) != sums.at(name).get<std::uint32_t>())
+    damaged(path, "its checksum does not fit");
   return bytes;
+}
+
+std::shared_ptr<const Model> model_from(const std::string& bytes, const std::string& path, const ModelSpec& spec,
+                                        const Encoder& encoder, const ModelOptions& options) {
+  const TensorList tensors = parse_safetensors(bytes, path);
+  try {
+    return std::make_shared<Model>(spec, encoder, tensors, options);
+  } catch (const DataError& error) {
+    damaged(path, error.what());
+  }
+}
+
+// (P + 1, P + 1)
+at::Tensor posterior_from(const std::string& bytes, const std::string& path, std::int64_t size) {
+  for (const auto& [name, tensor] : parse_safetensors(bytes, path)) {
+    const bool fits = tensor.dim() == 2 && tensor.size(0) == size && tensor.size(1) == size;
+    if (name == "factor" && fits && tensor.scalar_type() == at::kDouble) return tensor;
+  }
+  damaged(path, "it does not hold the factor of " + std::to_string(size) + " weights");
 }
 
 }  // namespace
@@ -148,7 +195,7 @@ void check_model_place(const std::string& directory) { StagedFolder(directory, "
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
                 const std::string& log) {
   StagedFolder folder(directory, "model.json");
-  Json json = model_json(fit, origin);
+  Json json = model_json(fit, table, origin);
   const auto add = [&](const std::string& name, const std::string& bytes) {
     folder.write(name, bytes);
     json["files"][name] = crc(bytes);
@@ -163,9 +210,14 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
 
 StoredModel load_model(const std::string& directory) {
   const std::string path = directory + "/model.json";
+  std::error_code none;
+  if (!std::filesystem::exists(path, none)) {
+    throw DataError("\"" + directory +
+                    "\" is not a model: there is no model.json in it; give a folder that fit has written");
+  }
   StoredModel stored;
   stored.json = read_file(path);
-  const Json json = checked_json(path, stored.json, "ick.model", kModelFormat);
+  const Json json = checked_json(path, stored.json);
   try {
     stored.format = json.at("format_version");
     stored.version = json.at("ick_version");
@@ -181,14 +233,20 @@ StoredModel load_model(const std::string& directory) {
     ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), stored.origin.columns);
     for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
     const std::string weights = checked_file(directory, "weights.safetensors", json.at("files"));
-    model.model = std::make_shared<Model>(spec, model.encoder,
-                                          parse_safetensors(weights, directory + "/weights.safetensors"), model.options);
+    model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);
     if (json.at("files").contains("posterior.safetensors")) {
       const std::string bytes = checked_file(directory, "posterior.safetensors", json.at("files"));
-      model.posterior = parse_safetensors(bytes, directory + "/posterior.safetensors").at(0).second;
+      model.posterior = posterior_from(bytes, directory + "/posterior.safetensors", model.model->features() + 1);
     }
   } catch (const Json::exception& error) {
     damaged(path, std::string("a part is missing or of the wrong kind (") + error.what() + ")");
+  } catch (const UsageError& error) {
+    throw DataError(path + ": written by ick " + stored.version + ", which knew what this ick does not (" +
+                    error.what() + "); use that version or a newer one");
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception&) {  // of torch or the standard library, for sizes that make no sense
+    damaged(path, "its parts do not fit together");
   }
   return stored;
 }
@@ -202,7 +260,8 @@ Verification verify_model(const std::string& directory) {
   for (ColumnInfo& info : options.known) {
     if (info.type == ColumnType::time) info = {info.name, ColumnType::number, "", {}};
   }
-  for (const char* name : {"mean", "sd", "lower", "upper"}) options.known.push_back({name, ColumnType::number, "", {}});
+  const std::vector<std::string> names = golden_names(stored.model.encoder);
+  for (const std::string& name : names) options.known.push_back({name, ColumnType::number, "", {}});
   Table golden = read_table(directory + "/golden.csv", options);
   for (const ColumnInfo& info : stored.model.encoder.columns()) {
     for (Column& column : golden.columns) {
@@ -212,12 +271,14 @@ Verification verify_model(const std::string& directory) {
   const Prediction p = stored.model.predict(golden, kGoldenLevel);
   Verification result;
   result.rows = golden.rows;
-  for (const auto& [name, values] : {std::pair{"mean", &p.mean}, {"sd", &p.sd}, {"lower", &p.lower}, {"upper", &p.upper}}) {
-    const std::vector<double>& expected = golden.column(name).values;
-    const std::vector<double>& scale = golden.column("sd").values;
+  const std::vector<double>* predicted[] = {&p.mean, &p.sd, &p.lower, &p.upper};
+  const std::vector<double>& scale = golden.column(names[1]).values;
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const std::vector<double>& expected = golden.column(names[c]).values;
     for (std::int64_t i = 0; i < golden.rows; ++i) {
-      if (std::isnan(expected[i]) && std::isnan((*values)[i])) continue;
-      const double difference = std::abs((*values)[i] - expected[i]) / scale[i];
+      const double found = (*predicted[c])[i];
+      if (std::isnan(expected[i]) && !std::isfinite(found)) continue;
+      const double difference = std::abs(found - expected[i]) / scale[i];
       result.largest_difference = std::max(result.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
     }
   }
@@ -257,6 +318,7 @@ StoredCheckpoint load_checkpoint(const std::string& path) {
   stored.checkpoint.tensors = parse_safetensors(bytes, path, &metadata);
   try {
     const Json json = Json::parse(metadata.at("checkpoint"));
+    check_version(path, json);
     stored.formula = parse_formula(json.at("formula").get<std::string>());
     stored.options = options_from_json(json.at("options"));
     stored.data = json.at("data");
@@ -264,8 +326,11 @@ StoredCheckpoint load_checkpoint(const std::string& path) {
     stored.fingerprint = json.at("fingerprint");
     stored.checkpoint.phase = json.at("phase");
     for (const auto& [name, value] : json.at("numbers").items()) {
-      stored.checkpoint.numbers[name] = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+      stored.checkpoint.numbers[name] =
+          value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
     }
+  } catch (const DataError&) {
+    throw;
   } catch (const std::exception& error) {
     throw DataError(path + ": not a checkpoint of this version (" + error.what() + "); start the fit again");
   }

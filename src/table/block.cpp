@@ -78,7 +78,7 @@ class BlockParser {
   void read_cell(std::size_t c) {
     const Plan& plan = layout_.plans[c];
     Piece& piece = block_.pieces[c];
-    if (plan.mode == Plan::Mode::number) {
+    if (plan.mode == Plan::Mode::number && !layout_.number_is_missing) {
       Number number;
       const char* end = scan_number(p_, plan.point, number);
       if (end && *end == '\r' && end[1] == '\n') ++end;

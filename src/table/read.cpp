@@ -1,6 +1,7 @@
 #include "read.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "infer.h"
+#include "number.h"
 
 namespace ick::detail {
 
@@ -77,10 +79,16 @@ Layout make_layout(const RecordReader& reader, const ReadOptions& options) {
   layout.separator = reader.separator();
   layout.header = reader.header();
   layout.missing = options.missing;
+  layout.number_is_missing = std::any_of(layout.missing.begin(), layout.missing.end(), [](const std::string& word) {
+    const auto number = parse_number(word, '.');
+    return number && std::isfinite(number->value);
+  });
   layout.plans.resize(layout.header.size());
   for (const std::string& name : options.only) {
     if (std::find(layout.header.begin(), layout.header.end(), name) != layout.header.end()) continue;
-    throw DataError(layout.file + ": no column named \"" + name + "\"" + did_you_mean(name, layout.header));
+    const std::string guess = did_you_mean(name, layout.header);
+    throw DataError(layout.file + ": no column named \"" + name + "\"" +
+                    (guess.empty() ? "; there are " + join_words(layout.header) : guess));
   }
   for (std::size_t c = 0; c < layout.header.size(); ++c) {
     const std::string& name = layout.header[c];

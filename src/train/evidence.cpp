@@ -15,7 +15,8 @@ namespace {
 
 const double kLog2Pi = std::log(2.0 * std::numbers::pi);
 
-// Lower factor of a symmetric matrix, with a little more on the diagonal as long as it needs it.
+}  // namespace
+
 at::Tensor lower_factor(const at::Tensor& matrix) {
   const double size = matrix.diagonal().mean().item<double>();
   at::Tensor with_jitter = matrix;
@@ -26,8 +27,6 @@ at::Tensor lower_factor(const at::Tensor& matrix) {
   }
   throw NumericError("a covariance of the training rows has no Cholesky factor; bound the kernel's parameters");
 }
-
-}  // namespace
 
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise) {

@@ -28,6 +28,9 @@ at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Te
 void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows, Evaluation& evaluation);
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 
+// Lower Cholesky factor of a symmetric matrix, with a little more on the diagonal if it needs it. NumericError when all fails.
+at::Tensor lower_factor(const at::Tensor& matrix);
+
 // The posterior of the weights: mean A^-1 Phi'y / s^2 (P + 1) and the lower factor L of A = L L^T. Rows are read in blocks.
 struct LinearPosterior {
   at::Tensor mean, factor;

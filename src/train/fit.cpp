@@ -11,6 +11,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "train/evidence.h"
+#include "train/last_layer.h"
 #include "train/lbfgs.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -45,14 +46,18 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
     const at::Tensor total = variance + std::exp(t);
     return (total.log() + squares / total).sum().item<double>();
   };
-  constexpr double kLow = -20.0, kHigh = 8.0, kStep = 0.5;
+  constexpr double kLow = -9.0, kHigh = 8.0, kStep = 0.5;  // from a hundredth of the target's deviation
   double best = kLow;
   for (double t = kLow; t <= kHigh; t += kStep) best = cost(t) < cost(best) ? t : best;
   double low = best - kStep, high = best + kStep;
   const double golden = (std::sqrt(5.0) - 1.0) / 2.0;
   while (high - low > 1e-6) {
     const double left = high - golden * (high - low), right = low + golden * (high - low);
-    (cost(left) < cost(right) ? high : low) = cost(left) < cost(right) ? right : left;
+    if (cost(left) < cost(right)) {
+      high = right;
+    } else {
+      low = left;
+    }
   }
   return std::exp(0.25 * (low + high));
 }
@@ -61,6 +66,7 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
 struct Outcome {
   double noise = 1.0;  // in the target's units (of the logarithm for log targets)
   double best_epoch = 0.0, epochs = 0.0;
+  bool polished = false;  // last layers in closed form
   std::optional<Scores> validation;
 
   static constexpr std::pair<const char*, double Scores::*> kScores[] = {
@@ -71,6 +77,7 @@ struct Outcome {
     to["outcome.noise"] = noise;
     to["outcome.best_epoch"] = best_epoch;
     to["outcome.epochs"] = epochs;
+    to["outcome.polished"] = polished;
     if (!validation) return;
     to["outcome.rows"] = static_cast<double>(validation->rows);
     for (const auto& [name, field] : kScores) to[std::string("outcome.") + name] = *validation.*field;
@@ -78,7 +85,8 @@ struct Outcome {
   }
 
   static Outcome read(const std::map<std::string, double>& from) {
-    Outcome outcome{from.at("outcome.noise"), from.at("outcome.best_epoch"), from.at("outcome.epochs"), {}};
+    Outcome outcome{from.at("outcome.noise"), from.at("outcome.best_epoch"), from.at("outcome.epochs"),
+                    from.at("outcome.polished") != 0.0, {}};
     if (!from.contains("outcome.rows")) return outcome;
     outcome.validation.emplace();
     outcome.validation->rows = static_cast<std::int64_t>(from.at("outcome.rows"));
@@ -116,6 +124,7 @@ class Stage {
   void descend(std::int64_t last, const Checkpoint* resume) {
     if (resume != nullptr) {
       model_ = std::make_shared<Model>(plan_.spec, encoder_, resume->tensors, options_);
+      if (hooks_.planned) hooks_.planned(plan_);
     } else {
       start();
     }
@@ -126,6 +135,19 @@ class Stage {
     epochs_ = trainer.epochs_done();
     best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;
     noise_ = plan_.options.loss == Loss::gaussian ? trainer.noise() : 0.0;
+  }
+
+  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask.
+  bool polish() {
+    if (!plan_.options.polish || plan_.options.loss == Loss::mae || plan_.options.loss == Loss::huber) return false;
+    std::vector<at::Tensor> before;
+    for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
+    const double error = validation_.size() > 0 ? fitted().evaluate(validation_).rmse : HUGE_VAL;
+    if (!solve_last_layers(*model_, training_, plan_.options.seed)) return false;
+    if (validation_.size() == 0 || fitted().evaluate(validation_).rmse < error) return true;
+    std::size_t i = 0;
+    for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(before[i++]);
+    return false;
   }
 
   // Kernel parameters by L-BFGS on the marginal likelihood, then the weights in closed form. With `from` the parameters
@@ -180,6 +202,10 @@ class Stage {
 
   void start() {
     model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, options_);
+    if (phase_ == "train") {
+      if (hooks_.planned) hooks_.planned(plan_);
+      if (hooks_.checkpoint) hooks_.checkpoint(Checkpoint{"start", {}, {}});
+    }
     if (!model_->has_kernels()) return;
     const at::Tensor& raw = model_->kernel().parameters().raw();
     generic_.assign(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
@@ -272,7 +298,6 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   const FitPlan plan = plan_fit(table, formula, options);
   const bool closed_form = plan.options.optimiser == Optimiser::lbfgs;
   if (resume != nullptr && resume->phase == "start") resume = nullptr;
-  if (resume == nullptr && hooks.checkpoint) hooks.checkpoint(Checkpoint{"start", {}, {}});
 
   Outcome outcome;
   FitHooks second_hooks = hooks;
@@ -294,6 +319,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
       stage->solve(nullptr);
     } else {
       stage->descend(0, resume);
+      outcome.polished = stage->polish();
     }
     outcome.noise = stage->find_noise() * stage->target_sd();
     outcome.epochs = static_cast<double>(stage->epochs());
@@ -307,6 +333,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
       second->solve(stage.get());
     } else {
       second->descend(static_cast<std::int64_t>(outcome.best_epoch), second_only ? resume : nullptr);
+      if (outcome.polished) second->polish();
     }
     second->set_noise(outcome.noise / second->target_sd());
     stage = std::move(second);
@@ -324,6 +351,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   report.holdout_split = print(plan.options.holdout);
   report.notes = stage->notes();
   report.validation = outcome.validation;
+  report.polished = outcome.polished;
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

@@ -120,8 +120,12 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& option
     throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
   }
   const bool closed_form = options.optimiser == Optimiser::lbfgs;
+  if (options.kernels == KernelTraining::automatic) {
+    const bool moving = std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& t) { return t.train_points; });
+    options.kernels = options.warm_start && !moving ? KernelTraining::held : KernelTraining::learned;
+  }
   if (options.members == 0) {
-    options.members = closed_form ? 1 : rows <= 5'000 ? 8 : rows <= 50'000 ? 4 : rows <= 500'000 ? 2 : 1;
+    options.members = closed_form ? 1 : rows <= 20'000 ? 4 : rows <= 500'000 ? 2 : 1;
   }
   if (closed_form) options.members = 1;  // the posterior of the weights is known; members would all be alike
   if (options.batch == 0) {
@@ -130,7 +134,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& option
   }
   options.batch = std::min(options.batch, rows);
   if (options.epochs == 0) {
-    constexpr double kSteps = 6000.0;
+    constexpr double kSteps = 4000.0;
     const double per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options.batch));
     options.epochs = closed_form ? 60 : std::clamp<std::int64_t>(static_cast<std::int64_t>(kSteps / per_epoch), 8, 150);
   }

@@ -24,14 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-Batch batch_of(const Dataset& rows, const at::Tensor& index) {
-  Batch batch;
-  batch.x = rows.x.index_select(0, index);
-  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.index_select(0, index));
-  batch.y = rows.y.index_select(0, index);
-  return batch;
-}
-
 // Lays tensors of one type end to end and lets them be views of the whole, values and gradients alike.
 ParameterGroup flatten(std::string name, const std::vector<at::Tensor>& tensors, double rate, double weight_decay) {
   ParameterGroup group;
@@ -102,8 +94,47 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
   if (options_.loss == Loss::gaussian) {
     log_noise_ = at::full({model.members()}, std::log(0.1), at::kDouble).requires_grad_(true);
   }
+  if (options_.kernels == KernelTraining::held) {
+    features_ = held_features(training_);
+    if (validation_ != nullptr) validation_features_ = held_features(*validation_);
+  }
   make_groups();
   make_optimiser();
+}
+
+Batch Trainer::batch_of(const at::Tensor& index) const {
+  Batch batch;
+  batch.x = training_.x.index_select(0, index);
+  for (const at::Tensor& each : training_.networks) batch.networks.push_back(each.index_select(0, index));
+  for (const at::Tensor& each : features_) {
+    batch.features.push_back(each.defined() ? each.index_select(1, index) : each);
+  }
+  batch.y = training_.y.index_select(0, index);
+  return batch;
+}
+
+// Features of all rows, once for all members when their kernels are alike. Empty when there are none, or when they would
+// take more memory than they save time.
+std::vector<at::Tensor> Trainer::held_features(const Dataset& rows) const {
+  constexpr double kMostBytes = 1e9;
+  if (!model_.has_kernels()) return {};
+  at::NoGradGuard no_grad;
+  const at::Tensor raw = model_.kernel().parameters().raw();
+  const std::int64_t kept = raw.eq(raw.narrow(0, 0, 1)).all().item<bool>() ? 1 : model_.members();
+  if (4.0 * static_cast<double>(rows.size() * kept * model_.features()) > kMostBytes) return {};
+  constexpr std::int64_t kBlock = 4096;
+  std::vector<at::Tensor> all;
+  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
+    const std::int64_t count = std::min(kBlock, rows.size() - first);
+    const std::vector<at::Tensor> block = model_.features_at(rows.x.narrow(0, first, count));
+    all.resize(block.size());
+    for (std::size_t t = 0; t < block.size(); ++t) {
+      if (!block[t].defined()) continue;
+      if (!all[t].defined()) all[t] = at::empty({kept, rows.size(), block[t].size(2)}, block[t].options());
+      all[t].narrow(1, first, count).copy_(block[t].narrow(0, 0, kept));
+    }
+  }
+  return all;
 }
 
 Trainer::~Trainer() = default;
@@ -112,7 +143,9 @@ Trainer::~Trainer() = default;
 void Trainer::make_groups() {
   std::vector<at::Tensor> decaying, steady, kernel;
   for (const NamedTensor& each : model_.network_parameters()) (each.decays ? decaying : steady).push_back(each.value);
-  for (const NamedTensor& each : model_.kernel_parameters()) kernel.push_back(each.value);
+  if (options_.kernels != KernelTraining::held) {
+    for (const NamedTensor& each : model_.kernel_parameters()) kernel.push_back(each.value);
+  }
   if (log_noise_.defined()) kernel.push_back(log_noise_);
   if (!decaying.empty()) groups_.push_back(flatten("decaying", decaying, 1.0, options_.weight_decay));
   groups_.push_back(flatten("steady", steady, 1.0, 0.0));
@@ -234,6 +267,9 @@ double Trainer::validate() const {
     Batch batch;
     batch.x = validation_->x.narrow(0, first, count);
     for (const at::Tensor& each : validation_->networks) batch.networks.push_back(each.narrow(0, first, count));
+    for (const at::Tensor& each : validation_features_) {
+      batch.features.push_back(each.defined() ? each.narrow(1, first, count) : each);
+    }
     const at::Tensor mean = model_(batch).to(at::kDouble).mean(0);
     squares += (mean - validation_->y.narrow(0, first, count)).square().sum().item<double>();
   }
@@ -291,7 +327,7 @@ void Trainer::run(std::int64_t last) {
       }
       const std::int64_t first = step_ * options_.batch;
       const std::int64_t count = std::min(options_.batch, training_.size() - first);
-      const double value = step(batch_of(training_, index.narrow(0, first, count)));
+      const double value = step(batch_of(index.narrow(0, first, count)));
       if (!std::isfinite(value)) {
         throw NumericError("the loss is not finite in epoch " + std::to_string(epoch_ + 1) + ", step " +
                            std::to_string(step_ + 1) + "; lower --learning-rate (now " +

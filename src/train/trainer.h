@@ -50,6 +50,8 @@ class Trainer {
 
  private:
   void make_groups();
+  std::vector<at::Tensor> held_features(const Dataset& rows) const;
+  Batch batch_of(const at::Tensor& index) const;
   void make_optimiser();
   void clip() const;
   double rate_at(std::int64_t step) const;  // relative to the learning rate
@@ -67,6 +69,7 @@ class Trainer {
   const FitHooks& hooks_;
   std::string phase_;
 
+  std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
   at::Tensor log_noise_;  // (E) log s^2, a leaf, with Loss::gaussian
   std::vector<ParameterGroup> groups_;
   std::unique_ptr<torch::optim::Optimizer> optimiser_;

@@ -159,6 +159,18 @@ std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const 
   return found;
 }
 
+// Networks start as draws of the prior: a variance above one that the stand-ins found would only make them start far out.
+void limit_variance(Model& model, const at::Tensor& x) {
+  ParameterSet& parameters = model.kernel().parameters();
+  const double total = model.prior_variance(x).detach().mean().item<double>();
+  if (total <= 1.0) return;
+  for (const Parameter& each : parameters.parameters()) {
+    const bool scales = each.unit == Unit::target_squared || each.path.ends_with(".variance");
+    if (each.fixed || !scales || each.constraint.kind != Constraint::Kind::positive) continue;
+    parameters.set(each.path, parameters.natural(each.path).detach() / total);
+  }
+}
+
 }  // namespace
 
 void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t seed, Encoder& encoder) {
@@ -200,16 +212,23 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std
     LbfgsResult found = objective.search(from, kScreening);
     if (found.value < best.value) best = std::move(found);
   }
-  // Each unknown period in turn, the others where they are.
+  // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
+  // parts of the best period compete with it. All go to the end of their valleys: only there is a multiple of the
+  // truth, which fits as well, less likely for certain.
   for (const auto& columns : free_columns(kernel, surrogate.products, "period")) {
+    const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
+      for (const std::int64_t each : columns) from[each] = log_period(from[each]);
+      LbfgsResult found = objective.search(from, steps);
+      if (found.value < best.value) best = std::move(found);
+    };
     const std::vector<double> from_here = best.x;
     for (const KernelColumn& column : encoder.kernel_columns) {
       for (const double frequency : column.summary.frequencies) {
-        std::vector<double> from = from_here;
-        for (const std::int64_t each : columns) from[each] = -std::log(frequency);
-        LbfgsResult found = objective.search(from, kScreening);
-        if (found.value < best.value) best = std::move(found);
+        try_from(from_here, kScreening, [&](double) { return -std::log(frequency); });
       }
+    }
+    for (const double factor : {1.0, 2.0, 3.0, 1.0 / 2.0, 1.0 / 3.0}) {
+      try_from(best.x, kPolishing, [&](double log_period) { return log_period + std::log(factor); });
     }
   }
   best = objective.search(best.x, kPolishing);
@@ -218,6 +237,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std
   for (const Parameter& each : model.kernel().parameters().parameters()) {
     if (!each.fixed) model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
   }
+  if (!model.spec().kernels_only()) limit_variance(model, few.x);
   return best.x.back();
 }
 

@@ -56,6 +56,17 @@ TEST(JoinWords, EndsWithAnd) {
   EXPECT_EQ(join_words(Words{"a", "b", "c"}), "a, b and c");
 }
 
+TEST(Utf8, IsWhatTheStandardAllows) {
+  for (const char* text : {"", "plain", "\u00fc", "\u20ac 5", "\U0001F600", "\U0010FFFF", "\uD7FF\uE000"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+  }
+  for (const char* text :
+       {"M\xFCnchen", "\xC3", "\xC3(", "\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x80\xAF", "\xED\xA0\x80",
+        "\xF0\x82\x82\xAC", "\xF4\x90\x80\x80", "\xF8\x88\x80\x80\x80", "\xE2\x82", "\xFF\xFE"}) {
+    EXPECT_FALSE(is_utf8(text)) << text;
+  }
+}
+
 TEST(NumberText, IsShort) {
   EXPECT_EQ(number_text(0.0), "0");
   EXPECT_EQ(number_text(-0.0), "-0");

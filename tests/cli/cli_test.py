@@ -21,7 +21,7 @@ class List(unittest.TestCase):
         code, out, _ = ick("list", "kernels", "--json")
         self.assertEqual(code, 0)
         document = json.loads(out)
-        self.assertEqual(document["schema"], "ick.list/1")
+        self.assertEqual(document["schema"], 1)
         names = [(kernel["name"], kernel["sphere"]) for kernel in document["kernels"]]
         flat = ["constant", "linear", "polynomial", "cosine", "rbf", "matern12", "matern32", "matern52",
                 "rational_quadratic", "periodic", "spectral_mixture", "categorical"]
@@ -34,7 +34,10 @@ class List(unittest.TestCase):
     def test_features(self):
         code, text, _ = ick("list", "features")
         self.assertEqual(code, 0)
-        self.assertEqual([line.split()[0] for line in text.splitlines()], ["nystrom", "fourier", "hilbert"])
+        kinds = text.split("\n\n")[0]
+        self.assertEqual([line.split()[0] for line in kinds.splitlines()], ["nystrom", "fourier", "hilbert"])
+        code, out, _ = ick("list", "features", "--json")
+        self.assertEqual([row["name"] for row in json.loads(out)["features"]], ["nystrom", "fourier", "hilbert"])
 
 
 class Explain(unittest.TestCase):
@@ -58,11 +61,11 @@ class Explain(unittest.TestCase):
         code, out, _ = ick("explain", "categorical(site) * rbf(lat, lon, sphere)", "--json", "--features", "10")
         self.assertEqual(code, 0)
         document = json.loads(out)
-        self.assertEqual(document["schema"], "ick.explain/1")
+        self.assertEqual(document["schema"], 1)
         self.assertEqual(document["canonical"], "categorical(site) * rbf(lat, lon, sphere)")
         self.assertEqual(document["features"], 10)
-        # three levels of rank 2 and a variance each, then a variance and a lengthscale
-        self.assertEqual(document["parameters"], 3 * 2 + 3 + 2)
+        # three levels of rank 2 and a variance each, then a variance and a lengthscale; ten weights and a bias
+        self.assertEqual(document["parameters"], 3 * 2 + 3 + 2 + 10 + 1)
 
 
 class Errors(unittest.TestCase):
@@ -72,7 +75,7 @@ class Errors(unittest.TestCase):
 
     def test_misspelt_kernel(self):
         self.expect(["explain", "rbf(x) * perodic(t)"], 2,
-                    'formula column 10: no kernel named "perodic"; did you mean "periodic"?')
+                    'formula column 10: no network or kernel named "perodic"; did you mean "periodic"?')
 
     def test_misspelt_parameter(self):
         self.expect(["explain", "rbf(x, lenghtscale=2)"], 2,
@@ -84,23 +87,23 @@ class Errors(unittest.TestCase):
 
     def test_unknown_words(self):
         self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
-        self.expect(["fly"], 2, 'no command named "fly"; there are list and explain')
+        self.expect(["fly"], 2, 'no command named "fly"; there are fit, predict, evaluate, explain, verify, list, '
+                                "completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
-        self.expect(["list", "horses"], 2, 'no list named "horses"; there are kernels and features')
+        self.expect(["list", "horses"], 2, 'no list named "horses"; there are all, kernels, networks and features')
 
     def test_a_column_twice(self):
         self.expect(["explain", "rbf(x, x)"], 2, 'formula column 8: rbf names column "x" twice; once is enough')
 
-    def test_all_other_columns_without_a_table(self):
+    def test_all_other_columns_in_a_kernel(self):
         self.expect(["explain", "linear(t) + rbf(.)"], 2,
-                    'formula column 13: rbf has "." for the columns of a table, and there is no table here; '
-                    "name the columns")
+                    'formula column 13: "." (all other columns) is for networks; name the columns of rbf')
 
     def test_no_columns(self):
         self.expect(["explain", "rbf()"], 2, "formula column 1: rbf has no column; name at least one, as in rbf(x)")
 
     def test_usage(self):
-        for words in ([], ["fly"], ["explain"], ["list", "horses"], ["explain", "rbf(x)", "--features", "0"]):
+        for words in ([], ["fly"], ["explain"], ["list", "horses"], ["explain", "rbf(x)", "--features", "-1"]):
             code, out, err = ick(*words)
             self.assertEqual((code, out), (2, ""), words)
             self.assertTrue(err, words)

@@ -1,12 +1,38 @@
+#include <cmath>
 #include <cstdio>
 #include <string>
 
 #include "ick/formula/expression.h"
+#include "ick/train/fit.h"
 
-int main() {
-  const std::string text = "rbf(x) * (periodic(t, period=1y) + linear(t))";
+namespace {
+
+bool prints_back(const std::string& text) {
   const ick::Expression expression = ick::parse_expression(text);
   const std::string printed = ick::print(expression);
   std::printf("%s\n", printed.c_str());
-  return printed == text && ick::parse_expression(printed) == expression ? 0 : 1;
+  return printed == text && ick::parse_expression(printed) == expression;
 }
+
+// y = 2 x + 1: a line is a line on either side of the rows it was learned from.
+bool learns_a_line() {
+  ick::Table table;
+  table.rows = 40;
+  ick::Column x, y;
+  x.info.name = "x";
+  y.info.name = "y";
+  for (int i = 0; i < 40; ++i) {
+    x.values.push_back(i - 17.5);
+    y.values.push_back(2.0 * (i - 17.5) + 1.0);
+  }
+  table.columns = {x, y};
+  const ick::Fit fit = ick::fit(table, "y ~ linear(x)");
+  table.columns[0].values.assign(40, 30.0);
+  const double mean = fit.model.predict(table).mean[0];
+  std::printf("%g\n", mean);
+  return std::abs(mean - 61.0) < 0.5;
+}
+
+}  // namespace
+
+int main() { return prints_back("rbf(x) * (periodic(t, period=1y) + linear(t))") && learns_a_line() ? 0 : 1; }

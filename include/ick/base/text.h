@@ -17,6 +17,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 // "a, b and c"
 std::string join_words(std::span<const std::string> words);
 
+// Well-formed UTF-8 (RFC 3629): what JSON can hold.
+bool is_utf8(std::string_view text);
+
 // The shortest decimal text that reads back as the same double: 0.1, 365.25, 100000, 1e-08.
 std::string number_text(double value);
 

@@ -46,7 +46,7 @@ struct FittedModel {
   // Back to the target's units.
   Prediction in_units(const at::Tensor& mean, const at::Tensor& variance, double level) const;
 
-  // Scores of rows with a target; UsageError when there are none.
+  // Scores of rows with a target; DataError when there are none.
   Scores evaluate(const Table& table, EncodingNotes* notes = nullptr) const;
   Scores evaluate(const Dataset& rows) const;
 

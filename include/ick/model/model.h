@@ -21,6 +21,7 @@ struct Batch {
   at::Tensor x;                      // (B, D) in float64
   std::vector<at::Tensor> networks;  // (B, F) in float32, for each network
   at::Tensor y;                      // (B) in float64; may be undefined
+  std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
 };
 
 struct ModelOptions {
@@ -52,8 +53,22 @@ class Model {
   // (E, B) in float32, differentiable in all parameters. Dropout is on when a generator is given.
   at::Tensor operator()(const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
 
+  // Features of each term's kernels, (E, B, p) in float32; undefined for terms without.
+  std::vector<at::Tensor> features_at(const at::Tensor& x) const;
+
   // One term of the sum, with its share of T^-1/2: (E, B)
   at::Tensor term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
+
+  // What the last, linear layers of the model multiply, everything before them held:
+  //   f = bias + T^-1/2 sum_t sum_hk W_thk phi_th z_tk
+  // phi (E, B, H + 1) of the term's first network, with a one for its bias; undefined for a term of weights alone.
+  // z (E, B, p), times the term's other networks.
+  struct LastLayer {
+    at::Tensor phi, z;
+  };
+  std::vector<LastLayer> last_layers(const Batch& batch) const;
+  // Sets W of each term, (H + 1, p) or (p) for weights alone, and the bias, of one member.
+  void set_last_layers(std::int64_t member, const std::vector<at::Tensor>& weights, double bias);
 
   // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the bias.
   // (E, B, P + 1) in float64; f = phi . (w, bias).

@@ -31,6 +31,12 @@ class Network {
 
   // x (B, F) or (E, B, F) in float32 -> (E, B, p). Dropout is on when a generator is given.
   virtual at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const = 0;
+
+  // The last layer is linear: f(x) = hidden(x) W + b, hidden (E, B, H), W (E, H, p), b (E, 1, p).
+  virtual at::Tensor hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const = 0;
+  virtual const at::Tensor& last_weight() const = 0;
+  virtual const at::Tensor& last_bias() const = 0;
+
   virtual std::vector<NamedTensor> parameters() const = 0;  // paths below the network: layer1.weight
 };
 

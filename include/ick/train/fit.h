@@ -30,12 +30,15 @@ struct Checkpoint {
   TensorState tensors;                    // parameters, the optimiser's state, the best parameters so far
 };
 
+struct FitPlan;
+
 // How a fit speaks and listens. All may be empty.
 struct FitHooks {
   std::function<void(const Progress&)> progress;
   std::function<void(const std::string&)> note;             // a sentence for people
   std::function<bool()> interrupted;                        // asked at every step; true: write a checkpoint and stop
   std::function<void(const Checkpoint&)> checkpoint;        // keep this
+  std::function<void(const FitPlan&)> planned;              // formula and rows are in order, training begins
 };
 
 // The outcome of a fit, besides the model.
@@ -47,6 +50,7 @@ struct FitReport {
   EncodingNotes notes;
   std::optional<Scores> validation, holdout;  // of a model that has not seen these rows
   std::int64_t epochs = 0, best_epoch = 0;
+  bool polished = false;  // the last layers are those in closed form
   double seconds = 0.0;
 };
 

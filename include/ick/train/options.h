@@ -16,6 +16,9 @@ namespace ick {
 
 enum class Loss { mse, mae, huber, gaussian };
 enum class Optimiser { automatic, adam, adamw, sgd, lbfgs };
+// What gradient descent does with kernel parameters. Held ones keep the values of the warm start, and features are computed
+// once instead of at every step.
+enum class KernelTraining { automatic, held, learned };
 enum class Schedule { onecycle, cosine, constant };
 
 // Names of the choices, in the order of their enumerators: what options, settings files and messages say.
@@ -32,6 +35,10 @@ struct Choices<Optimiser> {
 template <>
 struct Choices<Schedule> {
   static constexpr std::array<std::string_view, 3> names = {"onecycle", "cosine", "constant"};
+};
+template <>
+struct Choices<KernelTraining> {
+  static constexpr std::array<std::string_view, 3> names = {"automatic", "held", "learned"};
 };
 template <>
 struct Choices<Gaps> {
@@ -62,12 +69,14 @@ struct FitOptions {
   Optimiser optimiser = Optimiser::automatic;  // lbfgs for models of kernels only, else adamw
   Schedule schedule = Schedule::onecycle;
   double learning_rate = 0.0;
+  KernelTraining kernels = KernelTraining::automatic;  // held after a warm start, unless inducing points are trained
   double kernel_rate = 0.1;    // learning rate of kernel parameters, relative to the other
   double momentum = 0.9;       // sgd
   double weight_decay = 1e-4;  // of network weights; never of biases or kernel parameters
   double clip = 0.0;           // largest norm of a member's gradient; 0: any
   std::int64_t patience = 0;   // epochs without a better validation score before stopping
   bool warm_start = true;      // kernel parameters first, by marginal likelihood on a few rows
+  bool polish = true;          // last layers in closed form after gradient descent, if validation rows agree
   bool refit = true;           // train again on training and validation rows together, to the best epoch
   Split holdout;                    // rows never used for anything but the final scores
   std::optional<Split> validation;  // rows watched to stop in time; without a value: chosen from the formula

@@ -1,0 +1,206 @@
+#include "store/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "ick/base/error.h"
+#include "support/table_case.h"
+
+namespace ick {
+namespace {
+
+using Json = nlohmann::json;
+
+// Through text, as it is kept.
+Json through_text(const Json& json) { return Json::parse(json.dump()); }
+
+FitOptions unusual_options() {
+  FitOptions o;
+  o.seed = 18446744073709551557u;
+  o.members = 3;
+  o.epochs = 17;
+  o.batch = 48;
+  o.layers = {7, 5};
+  o.loss = Loss::huber;
+  o.optimiser = Optimiser::sgd;
+  o.schedule = Schedule::cosine;
+  o.learning_rate = 0.1;
+  o.kernel_rate = 1.0 / 3.0;
+  o.momentum = 0.85;
+  o.weight_decay = 1e-7;
+  o.clip = 2.5;
+  o.patience = 4;
+  o.warm_start = false;
+  o.polish = false;
+  o.refit = false;
+  o.holdout = parse_split("last(day)=20%");
+  o.validation = parse_split("group(site)=25%");
+  o.gaps = Gaps::fill;
+  o.units = {{"a", "km"}, {"gr\u00f6\u00dfe", "mm"}};
+  o.checkpoint_seconds = 12.5;
+  return o;
+}
+
+void expect_same(const FitOptions& a, const FitOptions& b) {
+  EXPECT_EQ(a.seed, b.seed);
+  EXPECT_EQ(a.members, b.members);
+  EXPECT_EQ(a.epochs, b.epochs);
+  EXPECT_EQ(a.batch, b.batch);
+  EXPECT_EQ(a.layers, b.layers);
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.optimiser, b.optimiser);
+  EXPECT_EQ(a.schedule, b.schedule);
+  EXPECT_EQ(a.learning_rate, b.learning_rate);
+  EXPECT_EQ(a.kernel_rate, b.kernel_rate);
+  EXPECT_EQ(a.momentum, b.momentum);
+  EXPECT_EQ(a.weight_decay, b.weight_decay);
+  EXPECT_EQ(a.clip, b.clip);
+  EXPECT_EQ(a.patience, b.patience);
+  EXPECT_EQ(a.warm_start, b.warm_start);
+  EXPECT_EQ(a.polish, b.polish);
+  EXPECT_EQ(a.refit, b.refit);
+  EXPECT_EQ(a.holdout, b.holdout);
+  EXPECT_EQ(a.validation, b.validation);
+  EXPECT_EQ(a.gaps, b.gaps);
+  EXPECT_EQ(a.units, b.units);
+  EXPECT_EQ(a.checkpoint_seconds, b.checkpoint_seconds);
+}
+
+TEST(Json, OptionsComeBack) {
+  expect_same(options_from_json(through_text(to_json(unusual_options()))), unusual_options());
+  expect_same(options_from_json(through_text(to_json(FitOptions{}))), FitOptions{});
+}
+
+TEST(Json, EveryChoiceHasItsName) {
+  FitOptions o;
+  for (const Loss each : {Loss::mse, Loss::mae, Loss::huber, Loss::gaussian}) {
+    o.loss = each;
+    EXPECT_EQ(options_from_json(to_json(o)).loss, each);
+  }
+  for (const Optimiser each :
+       {Optimiser::automatic, Optimiser::adam, Optimiser::adamw, Optimiser::sgd, Optimiser::lbfgs}) {
+    o.optimiser = each;
+    EXPECT_EQ(options_from_json(to_json(o)).optimiser, each);
+  }
+  for (const Gaps each : {Gaps::refuse, Gaps::drop, Gaps::fill}) {
+    o.gaps = each;
+    EXPECT_EQ(options_from_json(to_json(o)).gaps, each);
+  }
+  Json json = to_json(o);
+  json["loss"] = "mean";
+  EXPECT_THROW(options_from_json(json), DataError);
+}
+
+TEST(Json, EncodersComeBack) {
+  EncoderPlan plan;
+  plan.target = "y";
+  plan.log_target = true;
+  plan.kernel_columns = {"day", "floor", "site", "b"};
+  plan.level_columns = {"floor", "site"};
+  plan.network_columns = {{"a", "site", "day"}, {"b"}};
+  plan.units = {{"b", "km"}};
+  plan.gaps = Gaps::drop;
+  Table table = mixed_table(30, 1);
+  table.columns[1].values[4] = kGap;
+  Encoder encoder = fit_encoder(table, plan, std::vector<bool>(30, true));
+  encoder.kernel_columns[0].summary.frequencies = {1.0 / 365.25, 0.1};
+  const Encoder back = encoder_from_json(through_text(to_json(encoder)));
+
+  EXPECT_EQ(back.target, encoder.target);
+  EXPECT_TRUE(back.log_target);
+  EXPECT_EQ(back.target_scaling.mean, encoder.target_scaling.mean);
+  EXPECT_EQ(back.target_scaling.sd, encoder.target_scaling.sd);
+  EXPECT_EQ(back.gaps, Gaps::drop);
+  ASSERT_EQ(back.kernel_columns.size(), 4u);
+  for (std::size_t c = 0; c < 4; ++c) {
+    const KernelColumn &a = back.kernel_columns[c], &b = encoder.kernel_columns[c];
+    EXPECT_EQ(a.info, b.info);
+    EXPECT_EQ(a.unit, b.unit);
+    EXPECT_EQ(a.levels, b.levels);
+    EXPECT_EQ(a.fill, b.fill);
+    EXPECT_EQ(a.summary.name, b.summary.name);
+    EXPECT_EQ(a.summary.unit, b.summary.unit);
+    EXPECT_EQ(a.summary.low, b.summary.low);
+    EXPECT_EQ(a.summary.high, b.summary.high);
+    EXPECT_EQ(a.summary.root_mean_square, b.summary.root_mean_square);
+    EXPECT_EQ(a.summary.rows, b.summary.rows);
+    EXPECT_EQ(a.summary.levels, b.summary.levels);
+    EXPECT_EQ(a.summary.frequencies, b.summary.frequencies);
+  }
+  ASSERT_EQ(back.network_columns.size(), 2u);
+  ASSERT_EQ(back.network_columns[0].size(), 3u);
+  EXPECT_EQ(back.width(0), encoder.width(0));
+  for (std::size_t c = 0; c < 3; ++c) {
+    const NetworkColumn &a = back.network_columns[0][c], &b = encoder.network_columns[0][c];
+    EXPECT_EQ(a.info, b.info);
+    EXPECT_EQ(a.scaling.mean, b.scaling.mean);
+    EXPECT_EQ(a.scaling.sd, b.scaling.sd);
+    EXPECT_EQ(a.has_gaps, b.has_gaps);
+  }
+
+  Json json = to_json(encoder);
+  json["target"]["type"] = "complex";
+  EXPECT_THROW(encoder_from_json(json), DataError);
+}
+
+TEST(Json, ReportsComeBack) {
+  FitReport report;
+  report.options = unusual_options();
+  report.rows = 100;
+  report.training_rows = 60;
+  report.validation_rows = 25;
+  report.holdout_rows = 15;
+  report.validation_split = "group(site)=25%";
+  report.holdout_split = "last(day)=20%";
+  report.validation_reason = "as asked";
+  report.notes = {3, 2, {{"a", 7}}, {{"site", 1}}};
+  report.epochs = 17;
+  report.best_epoch = 11;
+  report.polished = true;
+  report.seconds = 1.25;
+  Scores scores;
+  scores.rows = 25;
+  scores.rmse = 0.1;
+  scores.mae = 1.0 / 3.0;
+  scores.r2 = std::numeric_limits<double>::quiet_NaN();
+  scores.spearman = -0.5;
+  scores.nlpd = 2.0;
+  scores.msll = -1.5;
+  scores.crps = 0.75;
+  scores.coverage = {{"0.5", 0.48}, {"0.9", 1.0}};
+  report.holdout = scores;
+  const FitReport back = report_from_json(through_text(to_json(report)));
+  expect_same(back.options, report.options);
+  EXPECT_EQ(back.rows, 100);
+  EXPECT_EQ(back.training_rows, 60);
+  EXPECT_EQ(back.validation_rows, 25);
+  EXPECT_EQ(back.holdout_rows, 15);
+  EXPECT_EQ(back.validation_split, report.validation_split);
+  EXPECT_EQ(back.holdout_split, report.holdout_split);
+  EXPECT_EQ(back.validation_reason, report.validation_reason);
+  EXPECT_EQ(back.notes.without_target, 3);
+  EXPECT_EQ(back.notes.with_gaps, 2);
+  EXPECT_EQ(back.notes.filled, report.notes.filled);
+  EXPECT_EQ(back.notes.unseen, report.notes.unseen);
+  EXPECT_EQ(back.epochs, 17);
+  EXPECT_EQ(back.best_epoch, 11);
+  EXPECT_TRUE(back.polished);
+  EXPECT_EQ(back.seconds, 1.25);
+  EXPECT_FALSE(back.validation);
+  ASSERT_TRUE(back.holdout);
+  EXPECT_EQ(back.holdout->rows, 25);
+  EXPECT_EQ(back.holdout->rmse, scores.rmse);
+  EXPECT_EQ(back.holdout->mae, scores.mae);
+  EXPECT_TRUE(std::isnan(back.holdout->r2));
+  EXPECT_EQ(back.holdout->spearman, scores.spearman);
+  EXPECT_EQ(back.holdout->nlpd, scores.nlpd);
+  EXPECT_EQ(back.holdout->msll, scores.msll);
+  EXPECT_EQ(back.holdout->crps, scores.crps);
+  EXPECT_EQ(back.holdout->coverage, scores.coverage);
+}
+
+}  // namespace
+}  // namespace ick

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ick/model/fitted.h"
+#include "ick/train/fit.h"
+#include "support/table_case.h"
+
+// Models made, not trained: what they compute does not depend on that.
+namespace ick {
+
+struct ModelCase {
+  Table table;
+  FitPlan plan;
+  Dataset rows;
+
+  ModelCase(const std::string& formula, Table data, FitOptions options = {}) : table(std::move(data)) {
+    options.validation = Split{};
+    plan = plan_fit(table, parse_formula(formula), options);
+    rows = encode(table, plan.encoder, true);
+  }
+
+  Model model(const ModelOptions& options) const { return {plan.spec, plan.encoder, rows, options}; }
+  Batch batch() const { return {rows.x, rows.networks, rows.y}; }
+
+  FittedModel fitted(const ModelOptions& options, double noise) const {
+    FittedModel fitted;
+    fitted.encoder = plan.encoder;
+    fitted.options = options;
+    fitted.model = std::make_shared<Model>(plan.spec, plan.encoder, rows, options);
+    fitted.noise = noise;
+    return fitted;
+  }
+};
+
+}  // namespace ick
