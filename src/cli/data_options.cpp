@@ -1,6 +1,7 @@
 #include "cli/data_options.h"
 
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -47,6 +48,12 @@ char parse_separator(const std::string& text) {
 
 }  // namespace
 
+void use_threads(int threads) {
+  at::set_num_threads(threads);
+  using Set = void (*)(int);
+  if (const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
+}
+
 void DataOptions::add_to(CLI::App& command) {
   command
       .add_option("--type", types, "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable")
@@ -55,14 +62,14 @@ void DataOptions::add_to(CLI::App& command) {
   command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
   command.add_option("--separator", separator, "Between cells: one character or tab; detected by default")
       ->group("Reading");
-  command.add_option("--threads", threads, "Threads to use; 0 means one for each core")
+  command.add_option("--threads", threads, "Threads to use; 0: one for each core, but a single one for steps on mini-batches")
       ->group("Running")
       ->check(accept_number(0, 1024))
       ->capture_default_str();
 }
 
 ReadOptions DataOptions::read_options() const {
-  if (threads > 0) at::set_num_threads(threads);
+  if (threads > 0) use_threads(threads);
   ReadOptions options;
   options.separator = parse_separator(separator);
   for (const std::string& each : types) options.known.push_back(parse_type(each));

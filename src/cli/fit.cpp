@@ -165,7 +165,11 @@ int run_fit(FitRequest request, const CLI::App& app) {
 
   std::string phase;  // of the last checkpoint
   FitHooks hooks;
-  hooks.planned = [&](const FitPlan& plan) { say_plan(table, plan, progress); };
+  hooks.planned = [&](const FitPlan& plan) {
+    say_plan(table, plan, progress);
+    // Steps on mini-batches are too small to share out: threads would only wait for each other.
+    if (request.reading.threads == 0 && plan.options.optimiser != Optimiser::lbfgs) use_threads(1);
+  };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.note = [&](const std::string& sentence) { progress.say(sentence); };
   hooks.interrupted = [] { return stop_asked != 0; };
