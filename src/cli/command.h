@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-// One file for each subcommand: add_<name> declares its options, which are also its help, its completion and its page of
-// the manual; the function it returns does the work and gives the exit code. Data goes to stdout, talk to stderr; errors
-// are thrown and main turns them into exit codes.
+// One file for each subcommand: add_<name> declares its options, which are also its help, its completion and its page
+// of the manual; the function it returns does the work and gives the exit code. Data goes to stdout, talk to stderr;
+// errors are thrown and main turns them into exit codes.
 namespace ick {
 
 struct Command {

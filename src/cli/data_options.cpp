@@ -62,7 +62,7 @@ void DataOptions::add_to(CLI::App& command) {
   command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
   command.add_option("--separator", separator, "Between cells: one character or tab; detected by default")
       ->group("Reading");
-  command.add_option("--threads", threads, "Threads to use; 0: one for each core, but a single one for steps on mini-batches")
+  command.add_option("--threads", threads, "Threads to use, 0: one for each core; training on mini-batches takes one")
       ->group("Running")
       ->check(accept_number(0, 1024))
       ->capture_default_str();

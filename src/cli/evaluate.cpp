@@ -26,8 +26,11 @@ int run_evaluate(const EvaluateRequest& request) {
   const Scores scores = stored.model.evaluate(read_table(request.data, options), &notes);
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
   if (request.json) {
-    nlohmann::json out = to_json(scores);
-    out["schema"] = 1;
+    nlohmann::ordered_json out = {{"schema", 1}};
+    const nlohmann::json all = to_json(scores);
+    for (const char* name : {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps", "coverage"}) {
+      out[name] = all.at(name);
+    }
     fmt::print("{}\n", out.dump(2));
     return 0;
   }

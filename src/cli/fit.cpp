@@ -30,8 +30,8 @@ void ask_to_stop(int signal) {
 
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
-  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle", kernels = "automatic",
-              gaps = "refuse";
+  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle",
+              kernels = "automatic", gaps = "refuse";
   std::vector<std::string> units;
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
@@ -167,8 +167,9 @@ int run_fit(FitRequest request, const CLI::App& app) {
   FitHooks hooks;
   hooks.planned = [&](const FitPlan& plan) {
     say_plan(table, plan, progress);
-    // Steps on mini-batches are too small to share out: threads would only wait for each other.
-    if (request.reading.threads == 0 && plan.options.optimiser != Optimiser::lbfgs) use_threads(1);
+    // Steps on mini-batches are too small to share out, threads would only wait for each other; and the model is the
+    // same to the last bit for any number of them.
+    if (plan.options.optimiser != Optimiser::lbfgs) use_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.note = [&](const std::string& sentence) { progress.say(sentence); };

@@ -114,7 +114,7 @@ void print_estimate(const FitEstimate& e, bool json) {
                           {"parameters", e.parameters},
                           {"bytes", e.bytes},
                           {"seconds_per_epoch", e.seconds_per_epoch},
-                          {"seconds_at_most", e.seconds},
+                          {"seconds", e.seconds},
                           {"settings", to_json(e.plan.options)}};
     fmt::print("{}\n", out.dump(2));
     return;
@@ -126,7 +126,7 @@ void print_estimate(const FitEstimate& e, bool json) {
   fmt::print("  features    {}\n", e.features);
   fmt::print("  parameters  {}\n", e.parameters);
   fmt::print("  memory      about {:.0f} MB beside the libraries\n", std::ceil(e.bytes / 1e6));
-  fmt::print("  time        {} for an epoch, at most {} in all\n", duration_text(e.seconds_per_epoch),
+  fmt::print("  time        {} for an epoch, about {} in all\n", duration_text(e.seconds_per_epoch),
              duration_text(e.seconds));
 }
 

@@ -81,23 +81,34 @@ std::vector<std::string> cells_of(const std::string& line, char separator) {
   }
 }
 
-nlohmann::ordered_json json_row(const std::vector<std::string>& cells, const std::vector<std::string>& header,
-                                const std::vector<std::string>& names, const Prediction& p, std::size_t i) {
-  nlohmann::ordered_json row;
+// Digits as JSON has them: no sign but -, no leading zeros, at most what a double can hold.
+bool is_json_number(const std::string& cell) {
+  const std::size_t digits = cell.starts_with('-') ? 1 : 0;
+  const bool begins = cell.size() > digits && cell[digits] >= '0' && cell[digits] <= '9' && cell.size() <= 16;
+  const bool leading_zero = cell.size() > digits + 1 && cell[digits] == '0' && cell[digits + 1] != '.';
+  return begins && !leading_zero && nlohmann::json::accept(cell);
+}
+
+// Cells as they stand: numbers as numbers, all else as text, nothing as null.
+void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, const std::vector<std::string>& header,
+                 const std::vector<std::string>& names, const Prediction& p, std::size_t i) {
+  const auto text = [](const std::string& value) {
+    return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
   for (std::size_t c = 0; c < header.size(); ++c) {
-    double number = 0.0;
-    const char* end = cells[c].data() + cells[c].size();
-    const auto [stop, error] = std::from_chars(cells[c].data(), end, number);
-    const bool is_number = error == std::errc() && stop == end && std::isfinite(number);
-    row[header[c]] = is_number ? nlohmann::ordered_json(number) : nlohmann::ordered_json(cells[c]);
-    if (cells[c].empty()) row[header[c]] = nullptr;
+    to.append(std::string(c == 0 ? "{" : ",") + text(header[c]) + ":");
+    to.append(cells[c].empty() ? "null" : is_json_number(cells[c]) ? cells[c] : text(cells[c]));
   }
   const std::vector<double>* columns[] = {&p.mean, &p.sd, &p.lower, &p.upper};
   for (std::size_t c = 0; c < names.size(); ++c) {
-    const double value = (*columns[c])[i];
-    row[names[c]] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+    to.append("," + text(names[c]) + ":");
+    if (std::isfinite((*columns[c])[i])) {
+      append_number(to, (*columns[c])[i]);
+    } else {
+      to.append(std::string_view("null"));
+    }
   }
-  return row;
+  to.append(std::string_view("}\n"));
 }
 
 // The model sees codes and its own part of the rows; here the cell and its place in the file are at hand.
@@ -138,7 +149,10 @@ int run_predict(const PredictRequest& request) {
       text.append(csv_cell(stream.header()[c], stream.separator()));
       text.push_back(stream.separator());
     }
-    text.append(fmt::format("{}", fmt::join(names, std::string_view(std::string(1, stream.separator())))));
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      if (c > 0) text.push_back(stream.separator());
+      text.append(csv_cell(names[c], stream.separator()));
+    }
     text.push_back('\n');
   }
   EncodingNotes notes;
@@ -151,9 +165,7 @@ int run_predict(const PredictRequest& request) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (json) {
         const std::vector<std::string> cells = cells_of(lines[i], stream.separator());
-        text.append(json_row(cells, stream.header(), names, p, i)
-                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-        text.push_back('\n');
+        append_json(text, cells, stream.header(), names, p, i);
       } else {
         append_csv(text, lines[i], stream.separator(), p, i);
       }

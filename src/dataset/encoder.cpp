@@ -303,6 +303,25 @@ Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vect
   return encoder;
 }
 
+std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
+  std::vector<bool> readable = use;
+  if (plan.gaps == Gaps::fill) return readable;
+  Rows rows;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (use[i]) rows.push_back(i);
+  }
+  for (const std::string& name : plan.kernel_columns) {
+    const Column& column = table.column(name);
+    if (column.info.type == ColumnType::text) continue;  // refused elsewhere
+    for (const std::int64_t i : rows) {
+      if (!std::isnan(column.values[i])) continue;
+      if (plan.gaps == Gaps::refuse) refuse_gap(column, rows);
+      readable[i] = false;
+    }
+  }
+  return readable;
+}
+
 Dataset encode(const Table& table, const Encoder& encoder, bool with_target, EncodingNotes* notes) {
   EncodingNotes ignored;
   EncodingNotes& said = notes != nullptr ? *notes : ignored;

@@ -50,6 +50,12 @@ bool is_scale(const Kernel& kernel, const Parameter& variance) {
   return false;
 }
 
+// A gap that training refused is a row that cannot be predicted: it is left out, not a reason to stop.
+Encoder lenient(Encoder encoder) {
+  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+  return encoder;
+}
+
 std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor dense = values.to(at::kDouble).contiguous();
   return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
@@ -107,7 +113,7 @@ Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& varia
 }
 
 Prediction FittedModel::predict(const Table& table, double level, EncodingNotes* notes) const {
-  Dataset rows = encode(table, encoder, false, notes);
+  Dataset rows = encode(table, lenient(encoder), false, notes);
   const at::Tensor complete = rows.x.isnan().logical_not().all(1);  // (n)
   const bool any_gap = rows.size() > 0 && rows.x.size(1) > 0 && !complete.all().item<bool>();
   if (!any_gap) {
@@ -123,7 +129,7 @@ Prediction FittedModel::predict(const Table& table, double level, EncodingNotes*
 }
 
 Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
-  return evaluate(encode(table, encoder, true, notes));
+  return evaluate(encode(table, lenient(encoder), true, notes));
 }
 
 Scores FittedModel::evaluate(const Dataset& rows) const {

@@ -158,8 +158,8 @@ at::Tensor Model::term(std::size_t t, const Batch& batch, const std::optional<at
   const double share = std::sqrt(spec_.share());
   if (term.map == nullptr) return f.sum(-1) * (share / std::sqrt(static_cast<double>(term.features)));
   const bool known = t < batch.features.size() && batch.features[t].defined();
-  const at::Tensor z = known ? batch.features[t].to(f.scalar_type())
-                             : term.map->evaluate(batch.x, f.scalar_type());  // (1 or E, B, p)
+  const at::Tensor z =
+      known ? batch.features[t].to(f.scalar_type()) : term.map->evaluate(batch.x, f.scalar_type());  // (1 or E, B, p)
   if (term.networks.empty()) return share * z.matmul(f.transpose(1, 2)).squeeze(-1);
   return share * (f * z).sum(-1);
 }

@@ -51,7 +51,8 @@ class Mlp : public Network {
 };
 
 inline constexpr std::array kMlpArguments = {
-    NetworkArgument{"layers", "hidden widths: one whole number or a list", "[128, 64]"},
+    NetworkArgument{"layers", "hidden widths: one whole number or a list; below 1000 rows the default is halved",
+                    "[128, 64]"},
     NetworkArgument{"activation", "relu, gelu, silu, tanh or erf", "gelu"},
     NetworkArgument{"dropout", "share of hidden units left out in training, from 0 to below 1", "0"},
     NetworkArgument{"norm", "layer (before each activation) or none", "none"}};

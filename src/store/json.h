@@ -5,8 +5,8 @@
 
 #include "ick/train/fit.h"
 
-// Plain data to JSON and back. Readers throw nlohmann's exceptions, which the caller turns into a DataError with the file's
-// name.
+// Plain data to JSON and back. Readers throw nlohmann's exceptions, which the caller turns into a DataError with the
+// file's name.
 namespace ick {
 
 nlohmann::json to_json(const FitOptions& options);

@@ -13,6 +13,8 @@ namespace ick {
 
 namespace {
 
+constexpr double kWarmStart = 4.0;  // seconds, about, whatever the table
+
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -49,14 +51,14 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
 
   const auto n = static_cast<double>(estimate.training_rows);
   const auto features = static_cast<double>(estimate.features);
-  const double encoded = static_cast<double>(table.rows) *
-                         (8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1) + [&] {
-                           double widths = 0.0;
-                           for (std::size_t a = 0; a < plan.encoder.network_columns.size(); ++a) {
-                             widths += 4.0 * static_cast<double>(plan.encoder.width(a));
-                           }
-                           return widths;
-                         }());
+  const double encoded =
+      static_cast<double>(table.rows) * (8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1) + [&] {
+        double widths = 0.0;
+        for (std::size_t a = 0; a < plan.encoder.network_columns.size(); ++a) {
+          widths += 4.0 * static_cast<double>(plan.encoder.width(a));
+        }
+        return widths;
+      }());
   estimate.bytes = bytes_of(table) + 2.0 * encoded + 5.0 * 4.0 * static_cast<double>(estimate.parameters);
   const double runs = o.refit && estimate.validation_rows > 0 ? 2.0 : 1.0;
   if (o.optimiser == Optimiser::lbfgs) {
@@ -65,7 +67,6 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
     const double used = std::min(n, 8192.0);
     estimate.seconds_per_epoch = once * used / static_cast<double>(some);
     estimate.bytes += 6.0 * 8.0 * used * features;
-    constexpr double kWarmStart = 5.0;  // seconds, about
     estimate.seconds = kWarmStart + 1.3 * estimate.seconds_per_epoch * static_cast<double>(o.epochs);
     return estimate;
   }
@@ -81,7 +82,10 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
                       }) /
                       kSteps;
   estimate.seconds_per_epoch = step * std::max(1.0, n / static_cast<double>(o.batch));
-  estimate.seconds = runs * estimate.seconds_per_epoch * static_cast<double>(o.epochs);
+  const double before = model.has_kernels() && o.warm_start ? kWarmStart : 0.0;
+  estimate.seconds = runs * (before + estimate.seconds_per_epoch * static_cast<double>(o.epochs));
+  if (o.kernels == KernelTraining::held) estimate.bytes += std::min(1e9, 4.0 * n * features);
+  if (o.polish) estimate.bytes += 3.0 * 8.0 * std::min(n, 3000.0) * std::min(n, 3000.0);
   estimate.bytes += 8.0 * static_cast<double>(o.batch * o.members) * (features + 256.0);
   return estimate;
 }

@@ -47,19 +47,41 @@ at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Te
   const at::Tensor explained = precision * at::linalg_solve_triangular(factor, phi.t().mv(y).unsqueeze(1), false);
   at::Tensor twice = n * (kLog2Pi + log_noise) + 2.0 * factor.diagonal().log().sum() + precision * y.square().sum() -
                      explained.square().sum();
-  const at::Tensor kernel_variance = model.prior_variance(x)[0];                    // (n)
+  const at::Tensor kernel_variance = model.prior_variance(x)[0];                 // (n)
   const at::Tensor carried = phi.narrow(1, 0, phi.size(1) - 1).square().sum(1);  // (n)
   twice = twice + precision * (kernel_variance - carried).clamp_min(0.0).sum();
   return twice / (2.0 * n);
 }
 
-void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows, Evaluation& evaluation) {
-  constexpr double kDeviation = 3.0;
+namespace {
+constexpr double kWide = 3.0, kNarrow = 0.2;  // of raw numbers: logarithms, mostly
+}
+
+void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows,
+                    Evaluation& evaluation, const std::vector<double>& deviations) {
   for (std::size_t i = 0; i < at.size(); ++i) {
-    const double z = (at[i] - start[i]) / kDeviation;
+    const double deviation = deviations.empty() ? kWide : deviations[i];
+    const double z = (at[i] - start[i]) / deviation;
     evaluation.value += 0.5 * z * z / rows;
-    evaluation.gradient[i] += z / (kDeviation * rows);
+    evaluation.gradient[i] += z / (deviation * rows);
   }
+}
+
+std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& products) {
+  std::vector<double> deviations(kernel.parameters().size() + 1, kWide);
+  for (std::size_t t = 0; t < products.size(); ++t) {
+    for (std::size_t f = 0; f < products[t].size(); ++f) {
+      const Factor& factor = kernel.terms()[t][f];
+      for (const Parameter& each : kernel.parameters().parameters()) {
+        const std::int64_t end = factor.first_parameter + factor.parameter_count;
+        if (each.first < factor.first_parameter || each.first >= end) continue;
+        const std::string name = each.path.substr(each.path.rfind('.') + 1);
+        if (products[t][f].find(name) == nullptr) continue;
+        std::fill_n(deviations.begin() + each.first, each.count, kNarrow);
+      }
+    }
+  }
+  return deviations;
 }
 
 LinearPosterior linear_posterior(const Model& model, const at::Tensor& x, const at::Tensor& y, double noise_variance) {

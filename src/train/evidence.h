@@ -11,8 +11,8 @@
 // The marginal likelihood of a Gaussian process: what kernel parameters are learned by where it can be had.
 namespace ick {
 
-// -log N(y; 0, share K(x, x) + s^2 I) / n, differentiable in the kernel's parameters and log s^2. x (n, D), y (n), all in
-// float64; `log_noise` () is log s^2. NumericError when no Cholesky factor can be had.
+// -log N(y; 0, share K(x, x) + s^2 I) / n, differentiable in the kernel's parameters and log s^2. x (n, D), y (n), all
+// in float64; `log_noise` () is log s^2. NumericError when no Cholesky factor can be had.
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise);
 
@@ -23,15 +23,22 @@ at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& 
 // cannot carry.
 at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Tensor& y, const at::Tensor& log_noise);
 
-// Adds to the cost per row what keeps parameters that the data do not determine near their start: each raw number has the prior
-// N(start, 3^2), a factor of twenty either way for one that is positive.
-void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows, Evaluation& evaluation);
+// Adds to the cost per row what keeps parameters that the data do not determine near their start: each raw number has
+// the prior N(start, deviation^2). Three by default, a factor of twenty either way for one that is positive.
+void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows,
+                    Evaluation& evaluation, const std::vector<double>& deviations = {});
+
+// Deviations for a kernel of these products and the noise behind it: small for what the formula states, which is where
+// its writer expects it.
+std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& products);
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 
-// Lower Cholesky factor of a symmetric matrix, with a little more on the diagonal if it needs it. NumericError when all fails.
+// Lower Cholesky factor of a symmetric matrix, with a little more on the diagonal if it needs it. NumericError when
+// all fails.
 at::Tensor lower_factor(const at::Tensor& matrix);
 
-// The posterior of the weights: mean A^-1 Phi'y / s^2 (P + 1) and the lower factor L of A = L L^T. Rows are read in blocks.
+// The posterior of the weights: mean A^-1 Phi'y / s^2 (P + 1) and the lower factor L of A = L L^T. Rows are read in
+// blocks.
 struct LinearPosterior {
   at::Tensor mean, factor;
 };

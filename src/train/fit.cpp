@@ -38,15 +38,15 @@ std::vector<bool> joined(const std::vector<bool>& a, const std::vector<bool>& b)
   return both;
 }
 
-// The noise that makes the observations most likely, given mean and variance of the function: the minimum over t = log s^2
-// of sum_i log(v_i + s^2) + r_i^2 / (v_i + s^2), by a grid and golden sections.
+// The noise that makes the observations most likely, given mean and variance of the function: the minimum over t = log
+// s^2 of sum_i log(v_i + s^2) + r_i^2 / (v_i + s^2), by a grid and golden sections.
 double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y) {
   const at::Tensor squares = (y - mean).square();
   const auto cost = [&](double t) {
     const at::Tensor total = variance + std::exp(t);
     return (total.log() + squares / total).sum().item<double>();
   };
-  constexpr double kLow = -9.0, kHigh = 8.0, kStep = 0.5;  // from a hundredth of the target's deviation
+  constexpr double kLow = -18.5, kHigh = 8.0, kStep = 0.5;  // from 1e-4 of the target's deviation
   double best = kLow;
   for (double t = kLow; t <= kHigh; t += kStep) best = cost(t) < cost(best) ? t : best;
   double low = best - kStep, high = best + kStep;
@@ -85,8 +85,11 @@ struct Outcome {
   }
 
   static Outcome read(const std::map<std::string, double>& from) {
-    Outcome outcome{from.at("outcome.noise"), from.at("outcome.best_epoch"), from.at("outcome.epochs"),
-                    from.at("outcome.polished") != 0.0, {}};
+    Outcome outcome{from.at("outcome.noise"),
+                    from.at("outcome.best_epoch"),
+                    from.at("outcome.epochs"),
+                    from.at("outcome.polished") != 0.0,
+                    {}};
     if (!from.contains("outcome.rows")) return outcome;
     outcome.validation.emplace();
     outcome.validation->rows = static_cast<std::int64_t>(from.at("outcome.rows"));
@@ -178,10 +181,11 @@ class Stage {
     return result;
   }
 
-  // Noise from rows the model has not seen, if there are any; else what was learned, or the residuals of training.
+  // The noise of the marginal likelihood; else from rows the model has not seen; without these what was learned, or the
+  // residuals of training.
   double find_noise() const {
     const Dataset& rows = validation_.size() > 0 ? validation_ : training_;
-    if (validation_.size() == 0 && noise_ > 0.0) return noise_;
+    if (noise_ > 0.0 && (posterior_.defined() || validation_.size() == 0)) return noise_;
     const auto [mean, variance] = fitted().predict_function(rows);
     return fit_noise(mean, variance, rows.y);
   }
@@ -234,6 +238,10 @@ class Stage {
       rows = rows.select(at::tensor(index, at::kLong));
     }
     at::Tensor raw = model_->kernel().parameters().raw();
+    SumOfProducts products;
+    for (const TermSpec& term : plan_.spec.terms)
+      products.insert(products.end(), term.kernels.begin(), term.kernels.end());
+    const std::vector<double> deviations = prior_deviations(model_->kernel(), products);
     const auto evaluate = [&](const std::vector<double>& at) {
       raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
       at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
@@ -244,7 +252,7 @@ class Stage {
       evaluation.value = value.item<double>();
       evaluation.gradient.assign(raw.grad().data_ptr<double>(), raw.grad().data_ptr<double>() + raw.numel());
       evaluation.gradient.push_back(log_noise.grad().item<double>());
-      add_weak_prior(at, generic_, static_cast<double>(rows.size()), evaluation);
+      add_weak_prior(at, generic_, static_cast<double>(rows.size()), evaluation, deviations);
       return evaluation;
     };
     std::vector<double> from(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());

@@ -14,9 +14,9 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 3000;      // of the solution over rows: n^2 numbers, n^3 / 3 products
-constexpr std::int64_t kMostWeights = 2100;   // of the solution over weights
-constexpr std::int64_t kEvidenceRows = 600;   // that v and lambda are found on
+constexpr std::int64_t kMostRows = 3000;     // of the solution over rows: n^2 numbers, n^3 / 3 products
+constexpr std::int64_t kMostWeights = 2100;  // of the solution over weights
+constexpr std::int64_t kEvidenceRows = 600;  // that v and lambda are found on
 constexpr std::int64_t kBlock = 4096;
 
 // The last layers of one member on some rows, in float64.
@@ -63,7 +63,8 @@ Layers member_of(const std::vector<Model::LastLayer>& all, std::int64_t member, 
   return layers;
 }
 
-std::vector<Model::LastLayer> layers_of(const Model& model, const Dataset& rows, std::int64_t first, std::int64_t count) {
+std::vector<Model::LastLayer> layers_of(const Model& model, const Dataset& rows, std::int64_t first,
+                                        std::int64_t count) {
   Batch batch{rows.x.narrow(0, first, count), {}, {}};
   for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.narrow(0, first, count));
   return model.last_layers(batch);
@@ -77,8 +78,8 @@ std::int64_t weights_of(const std::vector<Model::LastLayer>& layers) {
   return count;
 }
 
-// The lambda that makes y ~ N(0, v (G + lambda I)) most likely, v at its best for each: from eigenvalues of G, on a grid with
-// ten steps to a factor of ten.
+// The lambda that makes y ~ N(0, v (G + lambda I)) most likely, v at its best for each: from eigenvalues of G, on a
+// grid with ten steps to a factor of ten.
 double best_lambda(const at::Tensor& gram, const at::Tensor& y) {
   const auto [values, vectors] = at::linalg_eigh(gram);
   const at::Tensor turned = vectors.t().mv(y).square();

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
 #include "ick/train/fit.h"
 #include "train/plan.h"
 
@@ -28,14 +30,16 @@ bool names_a_place(const std::string& column) {
   std::string lower = column;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  static const std::vector<std::string> kPlaces = {"lat",  "latitude", "lon",     "lng",
+  static const std::vector<std::string> kPlaces = {"lat",  "latitude",  "lon",     "lng",
                                                    "long", "longitude", "easting", "northing"};
   return contains(kPlaces, lower);
 }
 
 // Rows near each other in time or space resemble each other: drawn one by one, validation rows would be known already.
-Split choose_validation(const ModelSpec& spec, const Table& table, const Split& holdout, double share,
+Split choose_validation(const ModelSpec& spec, const Table& table, const FitOptions& options, double share,
                         std::string& reason) {
+  const Split& holdout = options.holdout;
+  const auto& units = options.units;
   Split split;
   split.share = share;
   if (holdout.kind != Split::Kind::none && holdout.kind != Split::Kind::condition) {
@@ -48,7 +52,9 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const Split& 
   std::string time;
   each_kernel(spec, [&](const Call& call) {
     for (const std::string& name : call.columns) {
-      if (time.empty() && table.column(name).info.type == ColumnType::time) time = name;
+      const auto unit = units.find(name);
+      const bool measures_time = unit != units.end() && is_time_unit(unit->second);
+      if (time.empty() && (table.column(name).info.type == ColumnType::time || measures_time)) time = name;
       if ((call.find("sphere") != nullptr || names_a_place(name)) && !contains(places, name)) places.push_back(name);
     }
   });
@@ -76,6 +82,50 @@ std::vector<bool> having_target(const Table& table, const std::string& target) {
 
 void take(std::vector<bool>& from, const std::vector<bool>& taken) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
+}
+
+}  // namespace
+
+namespace {
+
+// categorical() knows the levels of training rows only. A validation row with another one is a training row, then; a
+// holdout row cannot be helped.
+void keep_levels(const Table& table, const std::vector<std::string>& columns, FitPlan& plan) {
+  for (const std::string& name : columns) {
+    const Column& column = table.column(name);
+    if (column.info.type == ColumnType::text) continue;  // refused elsewhere
+    std::set<double> seen;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (plan.training[i]) seen.insert(column.values[i]);
+    }
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (seen.contains(column.values[i]) || std::isnan(column.values[i])) continue;
+      if (plan.holdout[i]) {
+        throw DataError("column \"" + name + "\": row " + std::to_string(i + 1) +
+                        " is held out and has a level that no other row has; categorical() cannot predict it, "
+                        "choose another --holdout");
+      }
+      if (!plan.validation[i]) continue;
+      plan.validation[i] = false;
+      plan.training[i] = true;
+    }
+  }
+}
+
+// The first column of a place is its latitude.
+void check_places(const ModelSpec& spec, const Table& table, const std::vector<bool>& use) {
+  each_kernel(spec, [&](const Call& call) {
+    if (call.find("sphere") == nullptr || call.columns.empty()) return;
+    const Column& column = table.column(call.columns[0]);
+    if (column.info.type == ColumnType::text || column.info.type == ColumnType::category) return;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (!use[i] || !(std::abs(column.values[i]) > 90.0)) continue;
+      throw DataError("column \"" + column.info.name + "\": row " + std::to_string(i + 1) + " has " +
+                      number_text(column.values[i]) +
+                      ", which is not a latitude; on the sphere write latitude first, as in " + call.name +
+                      "(lat, lon, sphere)");
+    }
+  });
 }
 
 }  // namespace
@@ -109,8 +159,8 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   return plan;
 }
 
-// Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more members, many
-// rows larger batches.
+// Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more
+// members, many rows larger batches.
 void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& options) {
   const bool kernels_only = spec.kernels_only();
   if (options.optimiser == Optimiser::automatic) {
@@ -121,13 +171,15 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& option
   }
   const bool closed_form = options.optimiser == Optimiser::lbfgs;
   if (options.kernels == KernelTraining::automatic) {
-    const bool moving = std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& t) { return t.train_points; });
+    const bool moving =
+        std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& t) { return t.train_points; });
     options.kernels = options.warm_start && !moving ? KernelTraining::held : KernelTraining::learned;
   }
   if (options.members == 0) {
     options.members = closed_form ? 1 : rows <= 20'000 ? 4 : rows <= 500'000 ? 2 : 1;
   }
-  if (closed_form) options.members = 1;  // the posterior of the weights is known; members would all be alike
+  if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
+  if (closed_form) options.members = 1;            // the posterior of the weights is known; members would all be alike
   if (options.batch == 0) {
     options.batch = 32;
     while (options.batch < 1024 && options.batch * 60 < rows) options.batch *= 2;
@@ -154,6 +206,10 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
     throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
   }
   plan.notes.without_target = table.rows - count_of(usable);
+  const std::int64_t with_target = count_of(usable);
+  usable = readable_rows(table, encoder_plan(plan.spec, options), usable);
+  plan.notes.with_gaps = with_target - count_of(usable);
+  check_places(plan.spec, table, usable);
   plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
   plan.training = usable;
   take(plan.training, plan.holdout);
@@ -166,10 +222,11 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
     plan.validation_reason = "too few rows to spare any";
   } else {
     const double share = rows > 100'000 ? 0.1 : 0.2;
-    plan.options.validation = choose_validation(plan.spec, table, options.holdout, share, plan.validation_reason);
+    plan.options.validation = choose_validation(plan.spec, table, options, share, plan.validation_reason);
   }
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
+  keep_levels(table, level_columns(formula), plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
   choose_options(plan.spec, count_of(plan.training), plan.options);

@@ -81,8 +81,8 @@ std::string key_of(const at::Tensor& value) { return c10::guts::to_string(value.
 
 }  // namespace
 
-Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation, double unit,
-                 const FitHooks& hooks, std::string phase)
+Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation,
+                 double unit, const FitHooks& hooks, std::string phase)
     : model_(model),
       options_(options),
       training_(training),
@@ -113,8 +113,8 @@ Batch Trainer::batch_of(const at::Tensor& index) const {
   return batch;
 }
 
-// Features of all rows, once for all members when their kernels are alike. Empty when there are none, or when they would
-// take more memory than they save time.
+// Features of all rows, once for all members when their kernels are alike. Empty when there are none, or when they
+// would take more memory than they save time.
 std::vector<at::Tensor> Trainer::held_features(const Dataset& rows) const {
   constexpr double kMostBytes = 1e9;
   if (!model_.has_kernels()) return {};
@@ -182,7 +182,7 @@ void Trainer::make_optimiser() {
 }
 
 at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& dropout) const {
-  const at::Tensor f = model_(batch, dropout);               // (E, B)
+  const at::Tensor f = model_(batch, dropout);  // (E, B)
   const at::Tensor residual = f - batch.y.to(f.scalar_type());
   switch (options_.loss) {
     case Loss::mse:
@@ -288,12 +288,12 @@ void Trainer::load(const std::vector<at::Tensor>& values) const {
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].value.detach().copy_(values[g]);
 }
 
-void Trainer::report(double validation, double seconds, double rows) const {
+void Trainer::report(std::int64_t end, double validation, double seconds, double rows) const {
   if (!hooks_.progress) return;
   Progress progress;
   progress.phase = phase_;
   progress.epoch = epoch_;
-  progress.epochs = options_.epochs;
+  progress.epochs = end;
   progress.loss = loss_sum_ / static_cast<double>(training_.size());
   progress.validation = validation;
   progress.best = std::isfinite(best_) ? best_ : std::numeric_limits<double>::quiet_NaN();
@@ -301,7 +301,7 @@ void Trainer::report(double validation, double seconds, double rows) const {
   progress.seconds = seconds;
   progress.rows_per_second = seconds > 0.0 ? rows / seconds : 0.0;
   const double epochs_done = rows / static_cast<double>(training_.size());
-  progress.seconds_left = epochs_done > 0.0 ? seconds / epochs_done * static_cast<double>(options_.epochs - epoch_) : 0.0;
+  progress.seconds_left = epochs_done > 0.0 ? seconds / epochs_done * static_cast<double>(end - epoch_) : 0.0;
   hooks_.progress(progress);
 }
 
@@ -340,7 +340,7 @@ void Trainer::run(std::int64_t last) {
     ++epoch_;
     const double validation = validate();
     keep_if_best(validation);
-    report(validation, seconds_since(start), rows);
+    report(end, validation, seconds_since(start), rows);
     step_ = 0;
     loss_sum_ = 0.0;
   }

@@ -14,11 +14,12 @@ class Optimizer;
 
 namespace ick {
 
-// Parameters that are updated alike, as one flat buffer: the tensors of the model are views of it, and the optimiser sees one.
+// Parameters that are updated alike, as one flat buffer: the tensors of the model are views of it, and the optimiser
+// sees one.
 struct ParameterGroup {
   std::string name;
-  at::Tensor value;  // (count), a leaf; its gradient is as flat
-  double rate = 1.0;          // relative to the learning rate
+  at::Tensor value;   // (count), a leaf; its gradient is as flat
+  double rate = 1.0;  // relative to the learning rate
   double weight_decay = 0.0;
   std::vector<at::Tensor> members;  // (E, ...) gradients of each tensor, views of value.grad()
 };
@@ -32,8 +33,8 @@ class Trainer {
           const FitHooks& hooks, std::string phase);
   ~Trainer();
 
-  // To the end of epoch `last` (all of them when zero), or until patience is out; then back to the best epoch when there are
-  // validation rows.
+  // To the end of epoch `last` (all of them when zero), or until patience is out; then back to the best epoch when
+  // there are validation rows.
   void run(std::int64_t last = 0);
 
   // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
@@ -57,7 +58,7 @@ class Trainer {
   double rate_at(std::int64_t step) const;  // relative to the learning rate
   std::vector<std::int64_t> order_of(std::int64_t epoch) const;
   double validate() const;
-  void report(double validation, double seconds, double rows) const;
+  void report(std::int64_t end, double validation, double seconds, double rows) const;
   void keep_if_best(double validation);
   void load(const std::vector<at::Tensor>& values) const;
 
@@ -70,7 +71,7 @@ class Trainer {
   std::string phase_;
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
-  at::Tensor log_noise_;  // (E) log s^2, a leaf, with Loss::gaussian
+  at::Tensor log_noise_;                                    // (E) log s^2, a leaf, with Loss::gaussian
   std::vector<ParameterGroup> groups_;
   std::unique_ptr<torch::optim::Optimizer> optimiser_;
 

@@ -16,9 +16,9 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kRows = 400;            // of the exact process: a step costs some ten milliseconds
-constexpr std::int64_t kSpectrumRows = 4096;   // read for the spectrum
-constexpr int kPeaks = 4;                      // of the spectrum tried
+constexpr std::int64_t kRows = 400;             // of the exact process: a step costs some ten milliseconds
+constexpr std::int64_t kSpectrumRows = 4096;    // read for the spectrum
+constexpr int kPeaks = 4;                       // of the spectrum tried
 constexpr int kScreening = 6, kPolishing = 40;  // steps of L-BFGS for each candidate, and for the best
 constexpr std::int64_t kMostSurrogateColumns = 64;
 
@@ -46,8 +46,8 @@ at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed)
   return at::tensor(order, at::kLong);
 }
 
-// The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order, so that
-// parameters have the same paths in both.
+// The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order,
+// so that parameters have the same paths in both.
 struct Surrogate {
   SumOfProducts products;
   std::vector<std::string> names;
@@ -95,11 +95,13 @@ Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Da
 // The marginal likelihood as a function of the raw parameters and log s^2.
 class Objective {
  public:
-  Objective(Kernel& kernel, double share, at::Tensor x, at::Tensor y, const std::function<bool()>& keep_going)
+  Objective(Kernel& kernel, const SumOfProducts& products, double share, at::Tensor x, at::Tensor y,
+            const std::function<bool()>& keep_going)
       : kernel_(kernel), share_(share), x_(std::move(x)), y_(std::move(y)), keep_going_(keep_going) {
     const double* raw = kernel.parameters().raw().data_ptr<double>();
     start_.assign(raw, raw + kernel.parameters().size());
     start_.push_back(kStartLogNoise);
+    deviations_ = prior_deviations(kernel, products);
   }
 
   const std::vector<double>& start() const { return start_; }
@@ -116,7 +118,7 @@ class Objective {
     const double* gradient = raw.grad().data_ptr<double>();
     evaluation.gradient.assign(gradient, gradient + raw.numel());
     evaluation.gradient.push_back(log_noise.grad().item<double>());
-    add_weak_prior(at, start_, static_cast<double>(y_.size(0)), evaluation);
+    add_weak_prior(at, start_, static_cast<double>(y_.size(0)), evaluation, deviations_);
     return evaluation;
   }
 
@@ -130,7 +132,7 @@ class Objective {
  private:
   Kernel& kernel_;
   double share_;
-  std::vector<double> start_;
+  std::vector<double> start_, deviations_;  // of the prior
   at::Tensor x_, y_;
   const std::function<bool()>& keep_going_;
 };
@@ -147,8 +149,8 @@ std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const 
       if (std::find(seen.begin(), seen.end(), factor.first_parameter) != seen.end()) continue;
       seen.push_back(factor.first_parameter);
       for (const Parameter& each : kernel.parameters().parameters()) {
-        const bool owned = each.first >= factor.first_parameter &&
-                           each.first < factor.first_parameter + factor.parameter_count;
+        const bool owned =
+            each.first >= factor.first_parameter && each.first < factor.first_parameter + factor.parameter_count;
         if (!owned || each.fixed || !each.path.ends_with("." + name)) continue;
         if (each.constraint.kind != Constraint::Kind::positive) continue;
         auto& columns = found.emplace_back();
@@ -159,7 +161,8 @@ std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const 
   return found;
 }
 
-// Networks start as draws of the prior: a variance above one that the stand-ins found would only make them start far out.
+// Networks start as draws of the prior: a variance above one that the stand-ins found would only make them start far
+// out.
 void limit_variance(Model& model, const at::Tensor& x) {
   ParameterSet& parameters = model.kernel().parameters();
   const double total = model.prior_variance(x).detach().mean().item<double>();
@@ -178,7 +181,8 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t 
   for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
     KernelColumn& column = encoder.kernel_columns[d];
     const auto reads = [&](const Call& call) {
-      return repeats(call) && std::find(call.columns.begin(), call.columns.end(), column.info.name) != call.columns.end();
+      return repeats(call) &&
+             std::find(call.columns.begin(), call.columns.end(), column.info.name) != call.columns.end();
     };
     bool wanted = false;
     for (const TermSpec& term : spec.terms) {
@@ -198,7 +202,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
   Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
-  Objective objective(kernel, model.spec().share(), surrogate.x, few.y, keep_going);
+  Objective objective(kernel, surrogate.products, model.spec().share(), surrogate.x, few.y, keep_going);
 
   const auto lengthscales = free_columns(kernel, surrogate.products, "lengthscale");
   const std::vector<double> start = objective.start();

@@ -7,10 +7,11 @@
 
 namespace ick {
 
-// Starting values for kernel parameters, by the marginal likelihood of an exact Gaussian process on a few hundred rows, in
-// which an RBF kernel on the standardised inputs stands for each network. Lengthscales start from several sizes and unknown
-// periods from several peaks of the spectrum, because gradient descent leaves the valley it starts in for neither. All
-// members of `model` get the values. Returns log s^2, the noise found. `keep_going` is asked now and then.
+// Starting values for kernel parameters, by the marginal likelihood of an exact Gaussian process on a few hundred
+// rows, in which an RBF kernel on the standardised inputs stands for each network. Lengthscales start from several
+// sizes and unknown periods from several peaks of the spectrum, because gradient descent leaves the valley it starts
+// in for neither. All members of `model` get the values. Returns log s^2, the noise found. `keep_going` is asked now
+// and then.
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std::uint64_t seed,
                   const std::function<bool()>& keep_going);
 

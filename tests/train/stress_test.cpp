@@ -9,9 +9,10 @@
 #include "ick/base/seed.h"
 #include "ick/train/fit.h"
 
-// The paper's stress test (section 5.1.3): one network and M - 1 kernels multiplied. Data are drawn from the product of a linear
-// kernel on x1 and the kernels below, every parameter ln 2, all on the same evenly spaced index, plus noise of variance 1e-3. The
-// model starts from generic kernel parameters; the exact Gaussian process has the true ones.
+// The paper's stress test (section 5.1.3): one network and M - 1 kernels multiplied. Data are drawn from the product
+// of a linear kernel on x1 and the kernels below, every parameter ln 2, all on the same evenly spaced index, plus
+// noise of variance 1e-3. The model starts from generic kernel parameters; the exact Gaussian process has the true
+// ones.
 namespace ick {
 namespace {
 

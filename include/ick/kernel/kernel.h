@@ -25,7 +25,7 @@ struct Factor {
 struct KernelOptions {
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
-  std::vector<std::string> names = {};  // of the products, first part of their parameters' paths; else term1, term2, ...
+  std::vector<std::string> names = {};  // of the products, to begin their parameters' paths; else term1, term2, ...
 };
 
 // A kernel expression bound to columns: a sum of products of kernels, with its parameters.

@@ -12,8 +12,8 @@
 
 namespace ick {
 
-// Predictions of the rows of a table, in the target's units. sd is that of a new observation: it includes the noise. Not a
-// number for rows that cannot be predicted (a kernel's column is missing).
+// Predictions of the rows of a table, in the target's units. sd is that of a new observation: it includes the noise.
+// Not a number for rows that cannot be predicted (a kernel's column is missing).
 struct Prediction {
   std::vector<double> mean, sd, lower, upper;
   std::vector<double> location, scale;  // of the Gaussian: the same as mean and sd, or of the logarithm for log targets
@@ -32,8 +32,9 @@ struct FittedModel {
   Encoder encoder;
   ModelOptions options;
   std::shared_ptr<const Model> model;
-  double noise = 1.0;    // sd of an observation about the function, in standardised units
-  at::Tensor posterior;  // lower factor L of I + Phi'Phi / s^2 (P + 1, P + 1), for models of kernels only; may be undefined
+  double noise = 1.0;  // sd of an observation about the function, in standardised units
+  // Lower factor L of I + Phi'Phi / s^2, (P + 1, P + 1), for models of kernels only; else undefined.
+  at::Tensor posterior;
 
   const ModelSpec& spec() const { return model->spec(); }
 

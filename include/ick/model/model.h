@@ -18,9 +18,9 @@ namespace ick {
 
 // Rows of a mini-batch.
 struct Batch {
-  at::Tensor x;                      // (B, D) in float64
-  std::vector<at::Tensor> networks;  // (B, F) in float32, for each network
-  at::Tensor y;                      // (B) in float64; may be undefined
+  at::Tensor x;                           // (B, D) in float64
+  std::vector<at::Tensor> networks;       // (B, F) in float32, for each network
+  at::Tensor y;                           // (B) in float64; may be undefined
   std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
 };
 
@@ -35,8 +35,8 @@ using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
 
 // The composite model, E members at once, in standardised units of the target:
 //   f(x) = bias + T^-1/2 sum_t sum_k prod_a f_tak(x_a) z_tk(x)
-// T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the bias is
-// nought) for any number of terms, networks and kernels.
+// T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the
+// bias is nought) for any number of terms, networks and kernels.
 class Model {
  public:
   // `rows` are training rows: they say where inducing points go. Networks take their inputs' widths from them.
@@ -70,8 +70,8 @@ class Model {
   // Sets W of each term, (H + 1, p) or (p) for weights alone, and the bias, of one member.
   void set_last_layers(std::int64_t member, const std::vector<at::Tensor>& weights, double bias);
 
-  // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the bias.
-  // (E, B, P + 1) in float64; f = phi . (w, bias).
+  // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the
+  // bias. (E, B, P + 1) in float64; f = phi . (w, bias).
   at::Tensor linear_features(const at::Tensor& x) const;
   void set_linear_weights(const at::Tensor& weights);  // (E, P + 1)
 
@@ -85,7 +85,7 @@ class Model {
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
   std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
 
-  std::int64_t trainable() const;                        // numbers of all these
+  std::int64_t trainable() const;  // numbers of all these
 
   bool has_kernels() const { return kernel_ != nullptr; }
   Kernel& kernel() { return *kernel_; }
@@ -101,11 +101,11 @@ class Model {
  private:
   struct Term {
     std::vector<std::unique_ptr<Network>> networks;
-    std::vector<std::size_t> sources;  // which Batch::networks each reads
-    std::unique_ptr<FeatureMap> map;   // null without kernels
+    std::vector<std::size_t> sources;   // which Batch::networks each reads
+    std::unique_ptr<FeatureMap> map;    // null without kernels
     std::vector<std::size_t> products;  // of the kernel
-    at::Tensor weight;                 // (E, p) float32 leaf, without networks
-    std::int64_t features = 1;         // p
+    at::Tensor weight;                  // (E, p) float32 leaf, without networks
+    std::int64_t features = 1;          // p
   };
 
   void make_kernel(const Encoder& encoder);

@@ -12,8 +12,8 @@ namespace ick {
 
 // One term of a model: networks, multiplied element by element, times one kernel expression, mapped to features once.
 //   y_t(x) = sum_k prod_a f_ak(x_a) z_k(x)
-// Without kernels z_k = p^-1/2; without networks prod f = w_k, weights of its own. Either way the prior covariance is the
-// product of the networks' covariances and the kernel.
+// Without kernels z_k = p^-1/2; without networks prod f = w_k, weights of its own. Either way the prior covariance is
+// the product of the networks' covariances and the kernel.
 struct TermSpec {
   std::vector<Call> networks;  // columns spelled out: no "."
   SumOfProducts kernels;       // empty when there are none
@@ -23,8 +23,8 @@ struct TermSpec {
   bool train_points = false;
 };
 
-// What the formula says, as plain data, in canonical form. Terms of the formula that share their networks are one term here:
-// mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
+// What the formula says, as plain data, in canonical form. Terms of the formula that share their networks are one term
+// here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
 struct ModelSpec {
   Formula formula;
   std::vector<TermSpec> terms;

@@ -22,8 +22,8 @@ struct NamedTensor {
   bool decays = true;  // weight decay applies: weights yes; biases and norms no
 };
 
-// f(x): E networks at once, on the columns of one source. Outputs start as draws of a prior with mean 0 and variance about
-// one for standardised inputs.
+// f(x): E networks at once, on the columns of one source. Outputs start as draws of a prior with mean 0 and variance
+// about one for standardised inputs.
 class Network {
  public:
   virtual ~Network() = default;
@@ -42,9 +42,9 @@ class Network {
 
 // What a network is made with, besides its arguments in the formula.
 struct NetworkContext {
-  std::int64_t inputs = 1;    // F
-  std::int64_t outputs = 1;   // p
-  std::int64_t members = 1;   // E
+  std::int64_t inputs = 1;   // F
+  std::int64_t outputs = 1;  // p
+  std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
   std::vector<std::int64_t> default_layers = {128, 64};  // hidden widths when the formula gives none
 };

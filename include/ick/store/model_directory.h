@@ -18,7 +18,7 @@ namespace ick {
 inline constexpr int kModelFormat = 1;
 
 struct DataOrigin {
-  std::string path;               // as given
+  std::string path;  // as given
   std::vector<std::string> columns;
   std::uint32_t fingerprint = 0;  // of the table read
 };
@@ -26,7 +26,8 @@ struct DataOrigin {
 // CRC-32 of names and values.
 std::uint32_t fingerprint(const Table& table);
 
-// UsageError when there is something else than a model at `directory`; fails before anything is trained when called first.
+// UsageError when there is something else than a model at `directory`; fails before anything is trained when called
+// first.
 void check_model_place(const std::string& directory);
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
@@ -56,8 +57,8 @@ Verification verify_model(const std::string& directory);
 struct StoredCheckpoint {
   Checkpoint checkpoint;
   Formula formula;
-  FitOptions options;  // as given to fit()
-  std::string data;    // path of the table
+  FitOptions options;   // as given to fit()
+  std::string data;     // path of the table
   std::string request;  // what else the caller wants to find again: JSON
   std::uint32_t fingerprint = 0;
 };

@@ -14,10 +14,10 @@ namespace ick {
 
 // Where a fit stands, after each epoch (or step of L-BFGS).
 struct Progress {
-  std::string phase;               // "warm start", "train", "refit"
+  std::string phase;  // "warm start", "train", "refit"
   std::int64_t epoch = 0, epochs = 0;
-  double loss = 0.0;               // mean over the epoch's rows, per member
-  double validation = 0.0;         // RMSE in the target's units; not a number without validation rows
+  double loss = 0.0;        // mean over the epoch's rows, per member
+  double validation = 0.0;  // RMSE in the target's units; not a number without validation rows
   double best = 0.0;
   double learning_rate = 0.0;
   double rows_per_second = 0.0, seconds = 0.0, seconds_left = 0.0;
@@ -35,10 +35,10 @@ struct FitPlan;
 // How a fit speaks and listens. All may be empty.
 struct FitHooks {
   std::function<void(const Progress&)> progress;
-  std::function<void(const std::string&)> note;             // a sentence for people
-  std::function<bool()> interrupted;                        // asked at every step; true: write a checkpoint and stop
-  std::function<void(const Checkpoint&)> checkpoint;        // keep this
-  std::function<void(const FitPlan&)> planned;              // formula and rows are in order, training begins
+  std::function<void(const std::string&)> note;       // a sentence for people
+  std::function<bool()> interrupted;                  // asked at every step; true: write a checkpoint and stop
+  std::function<void(const Checkpoint&)> checkpoint;  // keep this
+  std::function<void(const FitPlan&)> planned;        // formula and rows are in order, training begins
 };
 
 // The outcome of a fit, besides the model.
@@ -70,8 +70,9 @@ struct FitPlan {
 };
 FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options);
 
-// Trains a model. `resume` is a checkpoint of the same fit: the result is the same, bit for bit, as without interruption
-// (with the same number of threads). Throws Interrupted after the checkpoint when hooks.interrupted says so.
+// Trains a model. `resume` is a checkpoint of the same fit: the result is the same, bit for bit, as without
+// interruption (with the same number of threads). Throws Interrupted after the checkpoint when hooks.interrupted says
+// so.
 Fit fit(const Table& table, const Formula& formula, const FitOptions& options = {}, const FitHooks& hooks = {},
         const Checkpoint* resume = nullptr);
 Fit fit(const Table& table, const std::string& formula, const FitOptions& options = {});

@@ -16,8 +16,8 @@ namespace ick {
 
 enum class Loss { mse, mae, huber, gaussian };
 enum class Optimiser { automatic, adam, adamw, sgd, lbfgs };
-// What gradient descent does with kernel parameters. Held ones keep the values of the warm start, and features are computed
-// once instead of at every step.
+// What gradient descent does with kernel parameters. Held ones keep the values of the warm start, and features are
+// computed once instead of at every step.
 enum class KernelTraining { automatic, held, learned };
 enum class Schedule { onecycle, cosine, constant };
 
@@ -61,23 +61,23 @@ std::optional<Choice> find_choice(std::string_view name) {
 // What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
 struct FitOptions {
   std::uint64_t seed = 0;
-  std::int64_t members = 0;           // E
-  std::int64_t epochs = 0;            // at most
-  std::int64_t batch = 0;             // rows in a mini-batch
-  std::vector<std::int64_t> layers;   // hidden widths of networks that do not say
-  Loss loss = Loss::mse;              // mse, mae, huber of residuals over the target's deviation
+  std::int64_t members = 0;                    // E
+  std::int64_t epochs = 0;                     // at most
+  std::int64_t batch = 0;                      // rows in a mini-batch
+  std::vector<std::int64_t> layers;            // hidden widths of networks that do not say
+  Loss loss = Loss::mse;                       // mse, mae, huber of residuals over the target's deviation
   Optimiser optimiser = Optimiser::automatic;  // lbfgs for models of kernels only, else adamw
   Schedule schedule = Schedule::onecycle;
   double learning_rate = 0.0;
   KernelTraining kernels = KernelTraining::automatic;  // held after a warm start, unless inducing points are trained
-  double kernel_rate = 0.1;    // learning rate of kernel parameters, relative to the other
-  double momentum = 0.9;       // sgd
-  double weight_decay = 1e-4;  // of network weights; never of biases or kernel parameters
-  double clip = 0.0;           // largest norm of a member's gradient; 0: any
-  std::int64_t patience = 0;   // epochs without a better validation score before stopping
-  bool warm_start = true;      // kernel parameters first, by marginal likelihood on a few rows
-  bool polish = true;          // last layers in closed form after gradient descent, if validation rows agree
-  bool refit = true;           // train again on training and validation rows together, to the best epoch
+  double kernel_rate = 0.1;                            // learning rate of kernel parameters, relative to the other
+  double momentum = 0.9;                               // sgd
+  double weight_decay = 1e-4;                          // of network weights; never of biases or kernel parameters
+  double clip = 0.0;                                   // largest norm of a member's gradient; 0: any
+  std::int64_t patience = 0;                           // epochs without a better validation score before stopping
+  bool warm_start = true;                              // kernel parameters first, by marginal likelihood on a few rows
+  bool polish = true;               // last layers in closed form after gradient descent, if validation rows agree
+  bool refit = true;                // train again on training and validation rows together, to the best epoch
   Split holdout;                    // rows never used for anything but the final scores
   std::optional<Split> validation;  // rows watched to stop in time; without a value: chosen from the formula
   Gaps gaps = Gaps::refuse;
