@@ -117,7 +117,7 @@ class Resume(FolderCase):
             process.kill()
             process.communicate()
             with self.subTest(f"{name}, {process.returncode}"):
-                if process.returncode == 0:
+                if process.returncode == 0 or (self.folder / out / "model.json").exists():
                     continue  # it was done before
                 for part in self.folder.glob(".*part*"):  # a checkpoint that was being written
                     part.unlink()
