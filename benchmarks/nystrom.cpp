@@ -14,19 +14,12 @@
 
 #include "ick/feature/feature_map.h"
 #include "machine_limits.h"
+#include "timing.h"
 
 namespace {
 
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
+using ick::median;
+using ick::seconds_of;
 
 // The rival: the periodic Nystrom map as one would write it in PyTorch, kernel and Cholesky factor in float64.
 struct Composed {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <numbers>
 #include <string>
 
 #include "ick/base/error.h"
@@ -31,27 +29,37 @@ double polynomial(const std::array<double, count>& coefficients, double x) {
   return value;
 }
 
-// P. J. Acklam's rational approximations of the normal quantile, relative error 1.15e-9: about the median in the offset
-// u - 1/2, in the lower tail (u < 0.02425) in sqrt(-2 log u).
-double quantile_near_median(double offset) {
-  constexpr std::array kNumerator = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
-                                     1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
-  constexpr std::array kDenominator = {-5.447609879822406e+01, 1.615858368580409e+02,  -1.556989798598866e+02,
-                                       6.680131188771972e+01,  -1.328068155288572e+01, 1.0};
-  const double square = offset * offset;
-  return offset * polynomial(kNumerator, square) / polynomial(kDenominator, square);
+// M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", 1988: rational functions of
+// degree 7, relative error about 1e-16. Six in seven draws take the first, which has no transcendental function.
+double quantile_near_median(double offset) {  // u - 1/2, at most 0.425 in size
+  constexpr std::array kNumerator = {2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4,
+                                     4.5921953931549871457e+4, 1.3731693765509461125e+4, 1.9715909503065514427e+3,
+                                     1.3314166789178437745e+2, 3.3871328727963666080e+0};
+  constexpr std::array kDenominator = {
+      5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4, 2.1213794301586595867e+4,
+      5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1.0};
+  const double r = 0.180625 - offset * offset;
+  return offset * polynomial(kNumerator, r) / polynomial(kDenominator, r);
 }
 
+// -x for P(N(0, 1) <= x) = u < 0.075
 double quantile_in_tail(double u) {
-  constexpr std::array kNumerator = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                                     -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
-  constexpr std::array kDenominator = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                                       3.754408661907416e+00, 1.0};
-  const double root = std::sqrt(-2.0 * std::log(u));
-  return polynomial(kNumerator, root) / polynomial(kDenominator, root);
+  constexpr std::array kNearNumerator = {
+      7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1, 1.27045825245236838258e+0,
+      3.64784832476320460504e+0, 5.76949722146069140550e+0, 4.63033784615654529590e+0, 1.42343711074968357734e+0};
+  constexpr std::array kNearDenominator = {
+      1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2, 1.48103976427480074590e-1,
+      6.89767334985100004550e-1, 1.67638483018380384940e+0, 2.05319162663775882187e+0, 1.0};
+  constexpr std::array kFarNumerator = {2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+                                        2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e+0,
+                                        5.46378491116411436990e+0, 6.65790464350110377720e+0};
+  constexpr std::array kFarDenominator = {
+      2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5, 7.86869131145613259100e-4,
+      1.48753612908506148525e-2,  1.36929880922735805310e-1, 5.99832206555887937690e-1, 1.0};
+  const double root = std::sqrt(-std::log(u));
+  if (root <= 5.0) return polynomial(kNearNumerator, root - 1.6) / polynomial(kNearDenominator, root - 1.6);
+  return polynomial(kFarNumerator, root - 5.0) / polynomial(kFarDenominator, root - 5.0);
 }
-
-double normal_density(double x) { return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2; }
 
 }  // namespace
 
@@ -102,19 +110,8 @@ double normal_quantile(double u) {
     throw UsageError("normal_quantile: found " + number_text(u) + " where a probability between 0 and 1 was expected");
   }
   const double offset = u - 0.5;
-  // Near the median x goes to 0: the offset is exact there, and erf keeps the relative accuracy that 1 - erfc loses.
-  if (std::abs(offset) <= 0.25) {
-    const double start = quantile_near_median(offset);
-    return start - (0.5 * std::erf(start / std::numbers::sqrt2) - offset) / normal_density(start);
-  }
-  const double tail = std::min(u, 1.0 - u);  // exact: 1 - u rounds only for u < 1/2
-  double x = tail < 0.02425 ? quantile_in_tail(tail) : quantile_near_median(tail - 0.5);
-  // Newton on log P(x) = log tail, nearly a parabola far out. Below the normal numbers erfc has too few bits to help.
-  if (tail >= std::numeric_limits<double>::min()) {
-    const double probability = 0.5 * std::erfc(-x / std::numbers::sqrt2);
-    x -= std::log(probability / tail) * probability / normal_density(x);
-  }
-  return u < 0.5 ? x : -x;
+  if (std::abs(offset) <= 0.425) return quantile_near_median(offset);
+  return offset < 0.0 ? -quantile_in_tail(u) : quantile_in_tail(1.0 - u);
 }
 
 }  // namespace ick

@@ -16,6 +16,7 @@ struct Command {
 Command add_fit(CLI::App& program);
 Command add_predict(CLI::App& program);
 Command add_evaluate(CLI::App& program);
+Command add_check(CLI::App& program);
 Command add_explain(CLI::App& program);
 Command add_verify(CLI::App& program);
 Command add_list(CLI::App& program);

@@ -78,14 +78,18 @@ ReadOptions DataOptions::read_options() const {
   return options;
 }
 
-ReadOptions DataOptions::read_options(const Encoder& encoder, bool with_target) const {
+ReadOptions DataOptions::read_options(const FittedModel& model, bool with_target,
+                                      const std::vector<std::string>& further) const {
   ReadOptions options = read_options();
-  std::vector<ColumnInfo> columns = encoder.columns();
-  if (with_target) columns.push_back(encoder.target);
+  std::vector<ColumnInfo> columns = model.columns();
+  if (with_target) columns.push_back(model.encoder.target);
   for (ColumnInfo& info : columns) {
     options.only.push_back(info.name);
     // That all training rows had whole numbers binds no later row.
     if (info.type == ColumnType::integer) info.type = ColumnType::number;
+  }
+  for (const std::string& name : further) {
+    if (std::find(options.only.begin(), options.only.end(), name) == options.only.end()) options.only.push_back(name);
   }
   check_types(options.only);
   std::erase_if(columns, [&](const ColumnInfo& info) {

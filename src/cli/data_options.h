@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/dataset/encoder.h"
+#include "ick/posterior/fitted.h"
 #include "ick/table/csv.h"
 
 namespace ick {
@@ -19,7 +19,9 @@ struct DataOptions {
   void add_to(CLI::App& command);
   ReadOptions read_options() const;  // UsageError for a type that does not exist
   // The columns a model reads, as it knows them; UsageError for the type of another column.
-  ReadOptions read_options(const Encoder& encoder, bool with_target) const;
+  // `further` columns are read as they come.
+  ReadOptions read_options(const FittedModel& model, bool with_target,
+                           const std::vector<std::string>& further = {}) const;
   void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };
 

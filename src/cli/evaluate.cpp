@@ -1,12 +1,18 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
+#include "ick/base/error.h"
+#include "ick/base/text.h"
 #include "ick/store/model_directory.h"
+#include "ick/table/split.h"
 #include "store/json.h"
 
 namespace ick {
@@ -15,36 +21,108 @@ namespace {
 
 struct EvaluateRequest {
   std::string model, data;
-  bool json = false;
+  std::vector<std::string> by;
+  double level = 0.9, tolerance = 0.05;
+  bool json = false, check = false;
   DataOptions reading;
 };
 
-int run_evaluate(const EvaluateRequest& request) {
-  const StoredModel stored = load_model(request.model);
-  const ReadOptions options = request.reading.read_options(stored.model.encoder, /*with_target=*/true);
-  EncodingNotes notes;
-  const Scores scores = stored.model.evaluate(read_table(request.data, options), &notes);
-  for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
-  if (request.json) {
-    nlohmann::ordered_json out = {{"schema", 1}};
-    const nlohmann::json all = to_json(scores);
-    for (const char* name : {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps", "coverage"}) {
-      out[name] = all.at(name);
-    }
-    fmt::print("{}\n", out.dump(2));
-    return 0;
+// Share of the rows whose target lies in its interval.
+struct Coverage {
+  std::string block;  // "" for all rows
+  std::int64_t rows = 0, inside = 0;
+  double share() const { return static_cast<double>(inside) / static_cast<double>(rows); }
+};
+
+// Without --by the blocks are those that validation rows were set apart in.
+std::vector<std::string> block_columns(const EvaluateRequest& request, const StoredModel& stored) {
+  if (!request.by.empty()) return request.by;
+  const Split split = stored.report.options.validation.value_or(Split{});
+  if (split.kind == Split::Kind::random || split.kind == Split::Kind::condition) return {};
+  return split.columns;
+}
+
+std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, const std::vector<std::string>& columns,
+                                  double level) {
+  const std::vector<double>& y = table.column(model.encoder.target.name).values;
+  const Prediction p = model.predict(table, {level});
+  std::vector<std::int64_t> known;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (std::isfinite(y[i]) && std::isfinite(p.location[i])) known.push_back(i);
   }
-  const std::string& target = stored.model.encoder.target.name;
-  fmt::print("{} on {} rows of {}\n", target, scores.rows, request.data);
+  const auto count = [&](const std::string& name, const std::vector<std::int64_t>& rows) {
+    const auto inside = std::count_if(rows.begin(), rows.end(),
+                                      [&](std::int64_t i) { return y[i] >= p.lower[i] && y[i] <= p.upper[i]; });
+    return Coverage{name, std::ssize(rows), inside};
+  };
+  std::vector<Coverage> found = {count("", known)};
+  for (const Block& block : blocks_of(table, columns, known)) found.push_back(count(block.name, block.rows));
+  return found;
+}
+
+void print_scores(const Scores& scores) {
   fmt::print("  rmse      {:.6g}\n  mae       {:.6g}\n  R2        {:.4f}\n  spearman  {:.4f}\n", scores.rmse,
              scores.mae, scores.r2, scores.spearman);
   fmt::print("  nlpd      {:.4f}\n  msll      {:.4f}   (below 0: better than the training mean and variance)\n",
              scores.nlpd, scores.msll);
   fmt::print("  crps      {:.6g}\n", scores.crps);
   for (const auto& [level, share] : scores.coverage) {
-    fmt::print("  the {:.0f}% interval covers {:.1f}%\n", 100.0 * std::stod(level), 100.0 * share);
+    fmt::print("  the {:.0f}% interval covers {:.1f}%, mean width {:.4g}\n", 100.0 * std::stod(level), 100.0 * share,
+               scores.width.at(level));
   }
-  return 0;
+  fmt::print("  pit       ");
+  for (const double share : scores.pit) fmt::print("{:.3f} ", share);
+  fmt::print("  (each 0.1 where the predicted law is right)\n");
+}
+
+void print_coverage(const std::vector<Coverage>& coverage, double level) {
+  fmt::print("coverage: promised {:.1f}%, achieved {:.1f}%\n", 100.0 * level, 100.0 * coverage[0].share());
+  for (std::size_t b = 1; b < coverage.size(); ++b) {
+    fmt::print("  {:<44} {:>7} rows  {:5.1f}%\n", coverage[b].block, coverage[b].rows, 100.0 * coverage[b].share());
+  }
+}
+
+nlohmann::ordered_json to_json(const EvaluateRequest& request, const Scores& scores,
+                               const std::vector<Coverage>& coverage, bool passed) {
+  nlohmann::ordered_json out = {{"schema", 1}};
+  const nlohmann::json all = to_json(scores);
+  for (const char* name : {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps", "coverage", "width", "pit"})
+    out[name] = all.at(name);
+  out["level"] = request.level;
+  out["achieved"] = coverage[0].share();
+  out["blocks"] = nlohmann::json::array();
+  for (std::size_t b = 1; b < coverage.size(); ++b) {
+    out["blocks"].push_back(
+        {{"block", coverage[b].block}, {"rows", coverage[b].rows}, {"achieved", coverage[b].share()}});
+  }
+  if (request.check) out["passed"] = passed;
+  return out;
+}
+
+int run_evaluate(const EvaluateRequest& request) {
+  const StoredModel stored = load_model(request.model);
+  const std::vector<std::string> by = block_columns(request, stored);
+  const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
+  EncodingNotes notes;
+  const Scores scores = stored.model.evaluate(table, &notes);
+  for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
+  const Calibration& calibration = stored.model.calibration;
+  if (!calibration.knows(request.level)) {
+    fmt::print(stderr, "intervals are Gaussian, not calibrated: {}\n", too_few_rows(calibration, request.level));
+  }
+  const std::vector<Coverage> coverage = coverage_of(stored.model, table, by, request.level);
+  const bool passed = std::abs(coverage[0].share() - request.level) <= request.tolerance;
+  if (request.json) {
+    fmt::print("{}\n", to_json(request, scores, coverage, passed).dump(2));
+  } else {
+    fmt::print("{} on {} rows of {}\n", stored.model.encoder.target.name, scores.rows, request.data);
+    print_scores(scores);
+    print_coverage(coverage, request.level);
+  }
+  if (!request.check || passed) return 0;
+  fmt::print(stderr, "ick: the {}% interval covers {:.1f}% of the rows, which is not within {} of what it promises\n",
+             number_text(100.0 * request.level), 100.0 * coverage[0].share(), number_text(request.tolerance));
+  return 5;
 }
 
 }  // namespace
@@ -54,6 +132,17 @@ Command add_evaluate(CLI::App& program) {
   CLI::App* app = program.add_subcommand("evaluate", "Score a model on a table that has the target");
   app->add_option("model", request->model, "Folder of a model")->required();
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
+  app->add_option("--level", request->level, "Of the interval whose coverage is reported, overall and by block")
+      ->check(accept_number(0.0, 1.0, /*open=*/true))
+      ->capture_default_str();
+  app->add_option("--by", request->by,
+                  "Columns to make blocks of: levels, spans of time, cells of a place; by default those the validation "
+                  "rows were set apart by")
+      ->delimiter(',');
+  app->add_flag("--check", request->check, "Exit with code 5 unless the interval covers what it promises");
+  app->add_option("--tolerance", request->tolerance, "Of --check: largest difference of promised and achieved coverage")
+      ->check(accept_number(0.0, 1.0))
+      ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   request->reading.add_to(*app);
   return {app, [request] { return run_evaluate(*request); }};

@@ -31,7 +31,7 @@ void ask_to_stop(int signal) {
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
   std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle",
-              kernels = "automatic", gaps = "refuse";
+              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none";
   std::vector<std::string> units;
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
@@ -53,6 +53,8 @@ FitOptions options_of(const FitRequest& request) {
   options.schedule = *find_choice<Schedule>(request.schedule);
   options.kernels = *find_choice<KernelTraining>(request.kernels);
   options.gaps = *find_choice<Gaps>(request.gaps);
+  options.posterior = *find_choice<Posterior>(request.posterior);
+  options.perturbation = *find_choice<Perturbation>(request.perturbation);
   options.warm_start = !request.no_warm_start;
   options.polish = !request.no_polish;
   options.refit = !request.no_refit;
@@ -147,6 +149,11 @@ int run_fit(FitRequest request, const CLI::App& app) {
     if (request.out.empty() && !request.dry_run) throw UsageError("fit needs a place for the model: --out DIR");
     formula = parse_formula(request.formula);
     options = options_of(request);
+    if (app.get_option("--noise")->count() > 0 && options.noise == 0.0) {
+      throw UsageError(
+          "--noise 0: without noise the targets are the function itself, and no posterior can be solved for; "
+          "give a small positive sd, or leave it out to have it learned");
+    }
   }
   if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
   const Table table = read_for(request, formula);
@@ -172,7 +179,6 @@ int run_fit(FitRequest request, const CLI::App& app) {
     if (plan.options.optimiser != Optimiser::lbfgs) use_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
-  hooks.note = [&](const std::string& sentence) { progress.say(sentence); };
   hooks.interrupted = [] { return stop_asked != 0; };
   hooks.checkpoint = [&](const Checkpoint& checkpoint) {
     save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
@@ -217,6 +223,24 @@ Command add_fit(CLI::App& program) {
   number("--seed", o.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
   number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
   number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
+  app->add_option(
+         "--posterior", r.posterior,
+         "How a network's function is uncertain: ensemble (members trained from different starts), nngp or ntk "
+         "(draws of the exact posterior of wide networks, solved, not trained), laplace (one trained network, "
+         "posterior of its last layer)")
+      ->check(accept_word({"ensemble", "nngp", "ntk", "laplace"}))
+      ->capture_default_str()
+      ->group("Training");
+  add_choice<Perturbation>(
+      *app, "--perturb", r.perturbation,
+      "What members of an ensemble see differently: bootstrap (rows drawn with replacement), noise "
+      "(targets with --noise added)")
+      ->group("Training");
+  number("--noise", o.noise, "Deviation of an observation in the target's units, where it is known; else learned", 0.0,
+         1e300);
+  app->add_option("--sigma", o.noise_formula,
+                  "A formula of its own for the noise, as in 'sigma ~ rbf(date)'; learned from validation rows")
+      ->group("Training");
   number("--batch", o.batch, "Rows in a mini-batch; 0: from the data", 0L, 10'000'000L);
   app->add_option("--layers", o.layers, "Hidden widths of networks that do not say, as in 128,64")
       ->delimiter(',')

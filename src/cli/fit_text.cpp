@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data_options.h"
+#include "ick/base/text.h"
 #include "store/json.h"
 
 namespace ick {
@@ -30,7 +31,30 @@ std::string duration_text(double seconds) {
   return seconds < 5400.0 ? fmt::format("{:.0f} min", seconds / 60.0) : fmt::format("{:.1f} h", seconds / 3600.0);
 }
 
+constexpr double kLevel = 0.9;
+
+std::string interval_text(const Calibration& calibration) {
+  if (calibration.knows(kLevel)) {
+    return fmt::format("mean +- {:.3f} sd, calibrated on {} (Gaussian: 1.645)", calibration.half_width(kLevel),
+                       count_text(calibration.rows(), "validation row"));
+  }
+  return "mean +- " + fmt::format("{:.3f}", calibration.half_width(kLevel)) +
+         " sd, not calibrated: " + too_few_rows(calibration, kLevel);
+}
+
+nlohmann::json calibration_json(const Calibration& calibration) {
+  nlohmann::json json = {{"rows", calibration.rows()}, {"calibrated", calibration.knows(kLevel)}};
+  for (const double level : {0.5, 0.8, 0.9, 0.95})
+    json["half_width"][number_text(level)] = calibration.half_width(level);
+  return json;
+}
+
 }  // namespace
+
+std::string too_few_rows(const Calibration& calibration, double level) {
+  return fmt::format("{} cannot calibrate a {}% interval, {} can", count_text(calibration.rows(), "validation row"),
+                     number_text(100.0 * level), Calibration::rows_needed(level));
+}
 
 std::string scores_text(const Scores& s) {
   const auto found = s.coverage.find("0.9");
@@ -51,6 +75,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
     progress.say(fmt::format("holdout: {} ({}), used for the final scores only", count_text(rows(plan.holdout), "row"),
                              print(plan.options.holdout)));
   }
+  for (const std::string& sentence : plan.remarks) progress.say(sentence);
   progress.say(fmt::format("validation: {} ({}), {}", count_text(rows(plan.validation), "row"),
                            print(*plan.options.validation), plan.validation_reason));
   for (const TermSpec& term : plan.spec.terms) {
@@ -59,6 +84,9 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
   const FitOptions& o = plan.options;
   if (o.optimiser == Optimiser::lbfgs) {
     progress.say("kernels only: parameters by L-BFGS on the marginal likelihood, weights in closed form");
+  } else if (o.posterior == Posterior::nngp || o.posterior == Posterior::ntk) {
+    progress.say(fmt::format("{} drawn from the {} posterior, in closed form", count_text(o.members, "member"),
+                             choice_name(o.posterior)));
   } else {
     progress.say(fmt::format("{}, batches of {}, {}, learning rate {:.4g}, at most {}", count_text(o.members, "member"),
                              o.batch, choice_name(o.optimiser), o.learning_rate, count_text(o.epochs, "epoch")));
@@ -67,7 +95,9 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 
 void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
   const FitReport& report = fit.report;
-  for (const std::string& sentence : sentences(report.notes)) progress.say(sentence);
+  EncodingNotes notes = report.notes;
+  notes.without_target = notes.with_gaps = 0;  // said with the plan
+  for (const std::string& sentence : sentences(notes)) progress.say(sentence);
   const bool refitted = report.options.refit && report.validation_rows > 0;
   if (json) {
     nlohmann::json out = to_json(report);
@@ -77,6 +107,8 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     out["parameters"] = fit.model.model->trainable();
     out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
     out["kernels"] = to_json(fit.model.kernel_values());
+    out["posterior"] = choice_name(fit.model.posterior);
+    out["calibration"] = calibration_json(fit.model.calibration);
     fmt::print("{}\n", out.dump(2));
     return;
   }
@@ -85,6 +117,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     fmt::print("  {:<40} {}\n", value.path, values_text(value));
   fmt::print("  {:<40} {:.4g}{}\n", "noise (sd)", fit.model.noise * fit.model.encoder.target_scaling.sd,
              fit.model.encoder.log_target ? " (of the logarithm)" : "");
+  fmt::print("  {:<40} {}\n", "90% interval", interval_text(fit.model.calibration));
   if (report.validation) {
     fmt::print("validation ({}, {}): {}\n", report.validation_split, count_text(report.validation_rows, "row"),
                scores_text(*report.validation));

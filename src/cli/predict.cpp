@@ -14,6 +14,7 @@
 #include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
+#include "cli/fit_text.h"
 #include "ick/base/error.h"
 #include "ick/base/file.h"
 #include "ick/base/text.h"
@@ -28,8 +29,8 @@ constexpr std::int64_t kBlock = 32768;  // rows in memory at once
 
 struct PredictRequest {
   std::string model, data, out, format = "csv", prefix;
-  double level = 0.9;
-  bool json = false;
+  PredictOptions wanted;
+  bool json = false, function_sd = false;
   DataOptions reading;
 };
 
@@ -59,11 +60,23 @@ void append_number(fmt::memory_buffer& to, double value) {
   if (std::isfinite(value)) fmt::format_to(std::back_inserter(to), "{:.10g}", value);
 }
 
-void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const Prediction& p, std::size_t i) {
+// What is appended to a row: numbers first, then words.
+struct NewColumns {
+  std::vector<std::string> names;
+  std::vector<const std::vector<double>*> numbers;
+  std::vector<const std::vector<Support>*> words;
+};
+
+void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const NewColumns& columns,
+                std::size_t i) {
   to.append(line);
-  for (const std::vector<double>* column : {&p.mean, &p.sd, &p.lower, &p.upper}) {
+  for (const std::vector<double>* column : columns.numbers) {
     to.push_back(separator);
     append_number(to, (*column)[i]);
+  }
+  for (const std::vector<Support>* column : columns.words) {
+    to.push_back(separator);
+    to.append(support_name((*column)[i]));
   }
   to.push_back('\n');
 }
@@ -91,7 +104,7 @@ bool is_json_number(const std::string& cell) {
 
 // Cells as they stand: numbers as numbers, all else as text, nothing as null.
 void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, const std::vector<std::string>& header,
-                 const std::vector<std::string>& names, const Prediction& p, std::size_t i) {
+                 const NewColumns& columns, std::size_t i) {
   const auto text = [](const std::string& value) {
     return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -99,11 +112,12 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
     to.append(std::string(c == 0 ? "{" : ",") + text(header[c]) + ":");
     to.append(cells[c].empty() ? "null" : is_json_number(cells[c]) ? cells[c] : text(cells[c]));
   }
-  const std::vector<double>* columns[] = {&p.mean, &p.sd, &p.lower, &p.upper};
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    to.append("," + text(names[c]) + ":");
-    if (std::isfinite((*columns[c])[i])) {
-      append_number(to, (*columns[c])[i]);
+  for (std::size_t c = 0; c < columns.names.size(); ++c) {
+    to.append("," + text(columns.names[c]) + ":");
+    if (c >= columns.numbers.size()) {
+      to.append(text(std::string(support_name((*columns.words[c - columns.numbers.size()])[i]))));
+    } else if (std::isfinite((*columns.numbers[c])[i])) {
+      append_number(to, (*columns.numbers[c])[i]);
     } else {
       to.append(std::string_view("null"));
     }
@@ -130,12 +144,24 @@ void check_levels(const Encoder& encoder, const TableStream& stream, const Table
   }
 }
 
+std::vector<std::string> new_names(const PredictRequest& request, const FittedModel& model) {
+  std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
+  if (request.function_sd) names.emplace_back("function_sd");
+  if (!request.wanted.support) return names;
+  for (const SupportSource& source : model.support) {
+    std::string name = "support_" + source.name();
+    for (std::size_t comma; (comma = name.find(", ")) != std::string::npos;) name.replace(comma, 2, "_");
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 int run_predict(const PredictRequest& request) {
   const StoredModel stored = load_model(request.model);
-  TableStream stream(request.data, request.reading.read_options(stored.model.encoder, /*with_target=*/false));
+  TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
   const bool json = request.json || request.format == "jsonl";
   std::vector<std::string> names;
-  for (const char* name : {"mean", "sd", "lower", "upper"}) {
+  for (const std::string& name : new_names(request, stored.model)) {
     names.push_back(request.prefix + name);
     if (std::find(stream.header().begin(), stream.header().end(), names.back()) != stream.header().end()) {
       throw DataError(request.data + ": there is a column named \"" + names.back() +
@@ -156,18 +182,27 @@ int run_predict(const PredictRequest& request) {
     text.push_back('\n');
   }
   EncodingNotes notes;
+  PredictOptions wanted = request.wanted;
+  wanted.support = true;  // said in a sentence, if not in a column
+  std::vector<std::int64_t> extrapolated(stored.model.support.size());
   Table block;
   std::vector<std::string> lines;
   std::int64_t rows = 0;
   while (stream.next(kBlock, block, lines)) {
     check_levels(stored.model.encoder, stream, block, lines, request.data, rows);
-    const Prediction p = stored.model.predict(block, request.level, &notes);
+    const Prediction p = stored.model.predict(block, wanted, &notes);
+    NewColumns columns{names, {&p.mean, &p.sd, &p.lower, &p.upper}, {}};
+    if (request.function_sd) columns.numbers.push_back(&p.function_sd);
+    for (std::size_t source = 0; source < p.support.size(); ++source) {
+      for (const Support each : p.support[source]) extrapolated[source] += each == Support::extrapolating;
+      if (request.wanted.support) columns.words.push_back(&p.support[source]);
+    }
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (json) {
         const std::vector<std::string> cells = cells_of(lines[i], stream.separator());
-        append_json(text, cells, stream.header(), names, p, i);
+        append_json(text, cells, stream.header(), columns, i);
       } else {
-        append_csv(text, lines[i], stream.separator(), p, i);
+        append_csv(text, lines[i], stream.separator(), columns, i);
       }
     }
     rows += block.rows;
@@ -177,6 +212,15 @@ int run_predict(const PredictRequest& request) {
   output.write(text);
   output.commit();
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
+  for (std::size_t source = 0; source < extrapolated.size(); ++source) {
+    if (extrapolated[source] == 0) continue;
+    fmt::print(stderr, "{} of {} rows extrapolate in {}: no training row is near\n", extrapolated[source], rows,
+               stored.model.support[source].name());
+  }
+  const Calibration& calibration = stored.model.calibration;
+  if (!calibration.knows(wanted.level)) {
+    fmt::print(stderr, "intervals are Gaussian, not calibrated: {}\n", too_few_rows(calibration, wanted.level));
+  }
   if (!request.out.empty() && request.out != "-") fmt::print(stderr, "{} rows written to {}\n", rows, request.out);
   return 0;
 }
@@ -189,9 +233,14 @@ Command add_predict(CLI::App& program) {
   app->add_option("model", request->model, "Folder of a model")->required();
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
   app->add_option("--out", request->out, "File to write; stdout by default");
-  app->add_option("--level", request->level, "Share of observations the interval is to hold")
+  app->add_option("--level", request->wanted.level, "Share of observations the interval is to hold")
       ->check(accept_number(0.0, 1.0, /*open=*/true))
       ->capture_default_str();
+  app->add_flag(
+      "--function-sd", request->function_sd,
+      "Append function_sd, the deviation of the function without the noise (of its logarithm for log targets)");
+  app->add_flag("--support", request->wanted.support,
+                "Append for each source of the kernels whether training rows are near: inside, edge or extrapolating");
   app->add_option("--format", request->format, "csv or jsonl (one JSON object a line)")
       ->check(accept_word({"csv", "jsonl"}))
       ->capture_default_str();

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 #include "ick/base/error.h"
+#include "ick/base/seed.h"
 #include "ick/base/text.h"
 
 namespace ick {
@@ -277,6 +279,18 @@ std::int64_t Encoder::width(std::size_t network) const {
   std::int64_t total = 0;
   for (const NetworkColumn& column : network_columns.at(network)) total += column.width();
   return total;
+}
+
+at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> index(rows);
+  std::iota(index.begin(), index.end(), 0);
+  if (count < rows) {
+    Random random(seed);
+    for (std::int64_t i = 0; i < count; ++i) std::swap(index[i], index[i + random.below(rows - i)]);
+    index.resize(count);
+    std::sort(index.begin(), index.end());
+  }
+  return at::tensor(index, at::kLong);
 }
 
 Dataset Dataset::select(const at::Tensor& index) const {

@@ -16,7 +16,8 @@ namespace ick {
 namespace {
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLevels[] = {0.5, 0.8, 0.9, 0.95};
+constexpr double kLevels[] = {0.5, 0.8, 0.9, 0.95, 0.99};
+constexpr std::size_t kPitBins = 10;
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -90,12 +91,15 @@ void check(const char* centre, const char* width, std::span<const double> y, std
   }
 }
 
-// One row as every law tells it: z is its standard normal residual, surprise -log density of y.
+// One row as every law tells it: z = (y - location) / scale is its standard normal residual (of log y, where the law is
+// log-normal), surprise -log density of y.
 struct Row {
-  double y, mean, z, surprise, training_surprise, crps;
+  double y, mean, location, scale, z, surprise, training_surprise, crps;
 };
 
-Scores summary(const std::vector<Row>& rows, bool training_targets_vary) {
+// `width`: of a row's interval, in the target's units; h is its half width in units of the row's scale.
+Scores summary(const std::vector<Row>& rows, bool training_targets_vary,
+               const std::function<double(double)>& half_width, double (*width)(const Row& row, double h)) {
   const auto column = [&](double Row::*member) {
     std::vector<double> values;
     for (const Row& row : rows) values.push_back(row.*member);
@@ -123,10 +127,17 @@ Scores summary(const std::vector<Row>& rows, bool training_targets_vary) {
   scores.msll = training_targets_vary ? scores.nlpd - mean_of(column(&Row::training_surprise)) : kNotANumber;
   scores.crps = mean_of(column(&Row::crps));
   for (const double level : kLevels) {
-    const double half_width = normal_quantile(0.5 + 0.5 * level);
-    scores.coverage[number_text(level)] =
-        mean_over_rows([&](const Row& row) { return std::abs(row.z) <= half_width ? 1.0 : 0.0; });
+    const double h = half_width ? half_width(level) : normal_quantile(0.5 + 0.5 * level);
+    const std::string name = number_text(level);
+    scores.coverage[name] = mean_over_rows([&](const Row& row) { return std::abs(row.z) <= h ? 1.0 : 0.0; });
+    scores.width[name] = mean_over_rows([&](const Row& row) { return width(row, h); });
   }
+  scores.pit.resize(kPitBins);
+  for (const Row& row : rows) {
+    const auto bin = static_cast<std::size_t>(static_cast<double>(kPitBins) * normal_cdf(row.z));
+    scores.pit[std::min(bin, kPitBins - 1)] += 1.0;
+  }
+  for (double& share : scores.pit) share /= static_cast<double>(rows.size());
   return scores;
 }
 
@@ -140,30 +151,31 @@ double spearman(std::span<const double> a, std::span<const double> b) {
 }
 
 Scores score(std::span<const double> y, std::span<const double> mean, std::span<const double> sd, double training_mean,
-             double training_sd) {
+             double training_sd, const std::function<double(double)>& half_width) {
   check("mean", "standard deviation", y, mean, sd);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double z = (y[i] - mean[i]) / sd[i];
-    rows.push_back({y[i], mean[i], z, surprise(y[i], mean[i], sd[i]), surprise(y[i], training_mean, training_sd),
-                    gaussian_crps(z, sd[i])});
+    rows.push_back({y[i], mean[i], mean[i], sd[i], z, surprise(y[i], mean[i], sd[i]),
+                    surprise(y[i], training_mean, training_sd), gaussian_crps(z, sd[i])});
   }
-  return summary(rows, training_sd > 0.0);
+  return summary(rows, training_sd > 0.0, half_width, [](const Row& row, double h) { return 2.0 * h * row.scale; });
 }
 
-// The density of y = exp(log_y) is that of log_y over y.
+// The density of y = exp(log_y) is that of log_y over y; exp(a + b) - exp(a - b) = 2 exp(a) sinh(b).
 Scores score_log(std::span<const double> log_y, std::span<const double> location, std::span<const double> scale,
-                 double training_location, double training_scale) {
+                 double training_location, double training_scale, const std::function<double(double)>& half_width) {
   check("location", "scale", log_y, location, scale);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < log_y.size(); ++i) {
     const double y = std::exp(log_y[i]), mean = std::exp(location[i] + 0.5 * scale[i] * scale[i]);
     const double z = (log_y[i] - location[i]) / scale[i];
-    rows.push_back({y, mean, z, surprise(log_y[i], location[i], scale[i]) + log_y[i],
+    rows.push_back({y, mean, location[i], scale[i], z, surprise(log_y[i], location[i], scale[i]) + log_y[i],
                     surprise(log_y[i], training_location, training_scale) + log_y[i],
                     log_normal_crps(y, mean, z, scale[i])});
   }
-  return summary(rows, training_scale > 0.0);
+  return summary(rows, training_scale > 0.0, half_width,
+                 [](const Row& row, double h) { return 2.0 * std::exp(row.location) * std::sinh(h * row.scale); });
 }
 
 }  // namespace ick

@@ -41,6 +41,13 @@ void load(const TensorState& state, const std::string& path, const at::Tensor& t
 
 }  // namespace
 
+Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
+  Batch batch{rows.x.narrow(0, first, count), {}, {}};
+  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.narrow(0, first, count));
+  if (rows.y.defined()) batch.y = rows.y.narrow(0, first, count);
+  return batch;
+}
+
 // Every product of every term, in order: one kernel, so that what was written once is learned once.
 void Model::make_kernel(const Encoder& encoder) {
   SumOfProducts all;
@@ -178,40 +185,100 @@ at::Tensor Model::operator()(const Batch& batch, const std::optional<at::Generat
   return sum;
 }
 
-std::vector<Model::LastLayer> Model::last_layers(const Batch& batch) const {
-  std::vector<LastLayer> layers;
+namespace {
+
+// sqrt of the prior variances of a network's last weights and biases, as a row: (H + 1) in float32
+at::Tensor last_deviations(const Network& network, LayerPrior prior) {
+  const std::int64_t hidden = network.last_weight().size(1);
+  const auto even = 1.0 / std::sqrt(static_cast<double>(hidden + 1));
+  if (prior == LayerPrior::even) return at::full({hidden + 1}, even, at::kFloat);
+  const std::optional<DensePrior> drawn = network.dense_prior();
+  if (!drawn) throw UsageError("only fully connected networks have a prior in closed form; use --posterior ensemble");
+  const DensePrior::Layer& last = drawn->layers.back();
+  at::Tensor deviations = at::full({hidden + 1}, std::sqrt(last.weight / static_cast<double>(hidden)), at::kFloat);
+  deviations[hidden] = std::sqrt(last.bias);
+  return deviations;
+}
+
+}  // namespace
+
+// sqrt(share) z of a term's kernels: (E, B, p) in float32
+at::Tensor Model::signal(const Term& term, const Batch& batch) const {
+  const double share = std::sqrt(spec_.share());
+  if (term.map != nullptr) return share * term.map->evaluate(batch.x, at::kFloat);
+  const double each = share / std::sqrt(static_cast<double>(term.features));
+  return at::full({members(), batch.x.size(0), term.features}, each, at::kFloat);
+}
+
+std::vector<BilinearFeatures> Model::last_layers(const Batch& batch, LayerPrior prior) const {
+  std::vector<BilinearFeatures> layers;
+  const at::Tensor one = at::ones({members(), batch.x.size(0), 1}, at::kFloat);
   for (const Term& term : terms_) {
-    LastLayer layer;
-    const at::IntArrayRef rows = batch.x.sizes();
-    layer.z = term.map != nullptr ? term.map->evaluate(batch.x, at::kFloat)
-                                  : at::full({members(), rows[0], term.features},
-                                             1.0 / std::sqrt(static_cast<double>(term.features)), at::kFloat);
+    BilinearFeatures layer;
+    layer.right = signal(term, batch);
     for (std::size_t a = 0; a < term.networks.size(); ++a) {
       const at::Tensor& inputs = batch.networks[term.sources[a]];
       if (a > 0) {
-        layer.z = layer.z * (*term.networks[a])(inputs);
+        layer.right = layer.right * (*term.networks[a])(inputs);
         continue;
       }
       const at::Tensor hidden = term.networks[0]->hidden(inputs);
-      layer.phi = at::cat({hidden, at::ones({members(), rows[0], 1}, at::kFloat)}, 2);
+      layer.left = at::cat({hidden, one}, 2) * last_deviations(*term.networks[0], prior);
     }
     layers.push_back(std::move(layer));
   }
+  if (prior == LayerPrior::even) layers.push_back({{}, one});
   return layers;
 }
 
-void Model::set_last_layers(std::int64_t member, const std::vector<at::Tensor>& weights, double bias) {
+void Model::set_last_layers(std::int64_t first_member, const std::vector<at::Tensor>& weights, LayerPrior prior) {
+  const std::int64_t count = weights[0].size(0);
+  const auto members_of = [&](const at::Tensor& all) { return all.detach().narrow(0, first_member, count); };
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     Term& term = terms_[t];
     if (term.networks.empty()) {
-      term.weight.detach()[member].copy_(weights[t]);
+      members_of(term.weight).copy_(weights[t].squeeze(1));
       continue;
     }
-    const std::int64_t hidden = weights[t].size(0) - 1;
-    term.networks[0]->last_weight().detach()[member].copy_(weights[t].narrow(0, 0, hidden));
-    term.networks[0]->last_bias().detach()[member].copy_(weights[t].narrow(0, hidden, 1));
+    const Network& network = *term.networks[0];
+    const at::Tensor all = weights[t] * last_deviations(network, prior).unsqueeze(1);  // (C, H + 1, p)
+    const std::int64_t hidden = all.size(1) - 1;
+    members_of(network.last_weight()).copy_(all.narrow(1, 0, hidden));
+    members_of(network.last_bias()).copy_(all.narrow(1, hidden, 1));
   }
-  bias_.detach()[member].fill_(bias);
+  if (prior == LayerPrior::even) {
+    members_of(bias_).copy_(weights.back().squeeze(2));
+  } else {
+    members_of(bias_).zero_();
+  }
+}
+
+std::vector<BilinearFeatures> Model::tangents(const Batch& batch, Part part) const {
+  std::vector<BilinearFeatures> all;
+  std::vector<at::Tensor> missed;
+  if (part == Part::missed) missed = residuals(batch.x);
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const Term& term = terms_[t];
+    at::Tensor s;
+    if (part == Part::carried) {
+      s = signal(term, batch);
+    } else if (missed[t].defined()) {
+      s = (missed[t] / static_cast<double>(term.features)).sqrt().to(at::kFloat).unsqueeze(2);
+      s = s.expand({-1, -1, term.features});
+    } else {
+      continue;
+    }
+    if (term.networks.empty()) {
+      all.push_back({{}, s});
+      continue;
+    }
+    if (term.networks.size() > 1) {
+      throw UsageError("a product of networks is not linear in all their weights; use --posterior ensemble");
+    }
+    const std::vector<BilinearFeatures> layers = term.networks[0]->tangents(batch.networks[term.sources[0]], s);
+    all.insert(all.end(), layers.begin(), layers.end());
+  }
+  return all;
 }
 
 at::Tensor Model::linear_features(const at::Tensor& x) const {
@@ -233,12 +300,24 @@ void Model::set_linear_weights(const at::Tensor& weights) {
 
 at::Tensor Model::prior_variance(const at::Tensor& x) const { return kernel_->diagonal(x) * spec_.share(); }
 
-at::Tensor Model::residual(const at::Tensor& x) const {
-  at::Tensor total = at::zeros({members(), x.size(0)}, at::kDouble);
+std::vector<at::Tensor> Model::residuals(const at::Tensor& x) const {
+  std::vector<at::Tensor> all;
   for (const Term& term : terms_) {
-    if (term.map != nullptr && term.networks.empty()) total = total + term.map->residual(x);
+    all.push_back(term.map != nullptr ? spec_.share() * term.map->residual(x) : at::Tensor());
   }
-  return total * spec_.share();
+  return all;
+}
+
+// Weights of terms without networks have a prior variance of one, whatever they have come to.
+at::Tensor Model::missed_variance(const Batch& batch) const {
+  const std::vector<at::Tensor> residual = residuals(batch.x);
+  at::Tensor total = at::zeros({members(), batch.x.size(0)}, at::kDouble);
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    if (!residual[t].defined()) continue;
+    const bool weights = terms_[t].networks.empty();
+    total = total + (weights ? residual[t] : residual[t] * latent(terms_[t], batch, {}).detach().square().mean(2));
+  }
+  return total;
 }
 
 std::vector<NamedTensor> Model::network_parameters() const {
@@ -279,6 +358,15 @@ std::int64_t Model::trainable() const {
   if (kernel_ == nullptr) return total;
   for (const Parameter& each : kernel_->parameters().parameters()) total -= each.fixed ? each.count * members() : 0;
   return total;
+}
+
+Model::TermParts Model::parts_of(std::size_t t) const {
+  const Term& term = terms_.at(t);
+  TermParts parts;
+  for (const auto& network : term.networks) parts.networks.push_back(network.get());
+  parts.sources = term.sources;
+  if (!term.products.empty()) parts.kernel = kernel_->select(term.products);
+  return parts;
 }
 
 std::vector<MapReport> Model::maps() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "ick/base/error.h"
@@ -19,11 +20,25 @@ namespace {
 // products of such a layer take 6.6. The default, gelu, is smooth, so that a network's draws are, for a seventh more
 // time than relu. Logistic units are left out: their mean of a half makes deep networks start almost constant.
 constexpr std::array kActivations = {
-    Activation{"relu", [](const at::Tensor& z) { return at::relu(z); }},
-    Activation{"gelu", [](const at::Tensor& z) { return at::gelu(z); }},
-    Activation{"silu", [](const at::Tensor& z) { return at::silu(z); }},
-    Activation{"tanh", [](const at::Tensor& z) { return at::tanh(z); }},
-    Activation{"erf", [](const at::Tensor& z) { return at::erf(z); }},
+    Activation{"relu", [](const at::Tensor& z) { return at::relu(z); },
+               [](const at::Tensor& z) { return at::heaviside(z, at::zeros({}, z.options())); }},
+    // z Phi(z), Phi(z) + z Phi'(z)
+    Activation{"gelu", [](const at::Tensor& z) { return at::gelu(z); },
+               [](const at::Tensor& z) {
+                 const at::Tensor density =
+                     (-0.5 * z.square()).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+                 return 0.5 * at::erfc(-z / std::numbers::sqrt2) + z * density;
+               }},
+    // z s(z), s (1 + z (1 - s)), s the logistic function
+    Activation{"silu", [](const at::Tensor& z) { return at::silu(z); },
+               [](const at::Tensor& z) {
+                 const at::Tensor s = at::sigmoid(z);
+                 return s * (1.0 + z * (1.0 - s));
+               }},
+    Activation{"tanh", [](const at::Tensor& z) { return at::tanh(z); },
+               [](const at::Tensor& z) { return 1.0 - at::tanh(z).square(); }},
+    Activation{"erf", [](const at::Tensor& z) { return at::erf(z); },
+               [](const at::Tensor& z) { return 2.0 * std::numbers::inv_sqrtpi * (-z.square()).exp(); }},
 };
 constexpr Activation kDefaultActivation = kActivations[1];
 
@@ -33,12 +48,6 @@ constexpr double kNormEpsilon = 1e-5;
 // Share of a hidden unit's variance that its bias has at the start. A unit bends near x = -b / w: with biases of zero
 // all units of a network on one column would bend at its mean.
 constexpr double kBiasShare = 0.2;
-
-// E[phi(sqrt(q) z)^2], z ~ N(0, 1), by the trapezoidal rule; converges geometrically, also for a kink at 0. (K) -> (K)
-at::Tensor mean_square(const Activation& phi, const at::Tensor& q) {
-  const at::Tensor z = at::linspace(-9.0, 9.0, 361, at::kDouble);
-  return phi.value(q.sqrt().unsqueeze(1) * z).square().matmul(at::softmax(-0.5 * z.square(), 0));
-}
 
 // Variances of the weights, layer by layer, with which every hidden unit and every output starts with variance one over
 // members and x ~ N(0, I):
@@ -84,6 +93,24 @@ at::Tensor draw(const NetworkContext& context, const std::string& path, std::int
 
 }  // namespace
 
+const Activation* find_activation(std::string_view name) {
+  const auto* found =
+      std::find_if(kActivations.begin(), kActivations.end(), [&](const auto& each) { return each.name == name; });
+  return found == kActivations.end() ? nullptr : found;
+}
+
+// By the trapezoidal rule; converges geometrically, also for a kink at 0.
+at::Tensor mean_square(const Activation& phi, const at::Tensor& q) {
+  constexpr std::int64_t kBlock = 4096;
+  const at::Tensor z = at::linspace(-9.0, 9.0, 361, at::kDouble);
+  const at::Tensor weight = at::softmax(-0.5 * z.square(), 0);
+  std::vector<at::Tensor> squares;
+  for (const at::Tensor& block : q.split(kBlock)) {
+    squares.push_back(phi.value(block.sqrt().unsqueeze(1) * z).square().matmul(weight));
+  }
+  return at::cat(squares);
+}
+
 Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move(options)) {
   const std::vector<double> variances = weight_variances(options_, context.inputs);
   const std::size_t depth = options_.layers.size();
@@ -93,8 +120,10 @@ Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move
     const std::int64_t out = is_hidden ? options_.layers[l] : context.outputs;
     Layer layer;
     layer.name = is_hidden ? "layer" + std::to_string(l + 1) : "output";
-    layer.weight = draw(context, layer.name + ".weight", in, out, variances[l]);
-    layer.bias = draw(context, layer.name + ".bias", 1, out, is_hidden ? kBiasShare : 0.0);
+    layer.weight_variance = variances[l];
+    layer.bias_variance = is_hidden ? kBiasShare : 0.0;
+    layer.weight = draw(context, layer.name + ".weight", in, out, layer.weight_variance);
+    layer.bias = draw(context, layer.name + ".bias", 1, out, layer.bias_variance);
     if (is_hidden && options_.layer_norm) {
       layer.scale = at::ones_like(layer.bias).requires_grad_(true);
       layer.shift = at::zeros_like(layer.bias).requires_grad_(true);
@@ -108,7 +137,7 @@ at::Tensor Mlp::operator()(const at::Tensor& x, const std::optional<at::Generato
   return at::baddbmm(last_bias(), hidden(x, dropout), last_weight());
 }
 
-at::Tensor Mlp::hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout) const {
+at::Tensor Mlp::inputs_of(const at::Tensor& x) const {
   const at::Tensor& first = layers_.front().weight;
   const std::int64_t members = first.size(0), inputs = first.size(1);
   if (x.dim() < 2 || x.dim() > 3 || x.size(-1) != inputs) {
@@ -119,7 +148,11 @@ at::Tensor Mlp::hidden(const at::Tensor& x, const std::optional<at::Generator>& 
                      std::to_string(members));
   }
   // baddbmm reads an expanded x without a copy, and for one member takes no longer than addmm on squeezed views.
-  at::Tensor h = x.to(first.scalar_type()).expand({members, x.size(-2), inputs});  // (E, B, in)
+  return x.to(first.scalar_type()).expand({members, x.size(-2), inputs});
+}
+
+at::Tensor Mlp::hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout) const {
+  at::Tensor h = inputs_of(x);  // (E, B, in)
   for (const Layer& layer : layers_) {
     if (&layer == &layers_.back()) break;
     h = at::baddbmm(layer.bias, h, layer.weight);
@@ -145,6 +178,44 @@ std::vector<NamedTensor> Mlp::parameters() const {
     parameters.push_back({layer.name + ".norm.shift", layer.shift, false});
   }
   return parameters;
+}
+
+std::optional<DensePrior> Mlp::dense_prior() const {
+  DensePrior prior{std::string(options_.activation.name), options_.layer_norm, {}};
+  for (const Layer& layer : layers_) {
+    const auto fan_in = static_cast<double>(layer.weight.size(1));
+    prior.layers.push_back({layer.weight_variance * fan_in, layer.bias_variance});
+  }
+  return prior;
+}
+
+std::vector<BilinearFeatures> Mlp::tangents(const at::Tensor& x, const at::Tensor& signal) const {
+  if (options_.layer_norm) {
+    throw UsageError("the tangents of a network with norm=layer have no closed form; leave norm=layer out");
+  }
+  const at::NoGradGuard no_gradient;
+  at::Tensor h = inputs_of(x);  // (E, B, in)
+  const std::int64_t members = h.size(0), rows = h.size(1);
+  if (signal.dim() != 3 || (signal.size(0) != 1 && signal.size(0) != members) || signal.size(1) != rows ||
+      signal.size(2) != outputs()) {
+    throw UsageError("the signal of tangents must be of 1 or " + std::to_string(members) + " members, " +
+                     std::to_string(rows) + " rows and " + std::to_string(outputs()) + " outputs");
+  }
+  std::vector<BilinearFeatures> tangents;
+  std::vector<at::Tensor> slopes;  // phi'(a_l)
+  for (const Layer& layer : layers_) {
+    const at::Tensor of_bias = at::full({members, rows, 1}, std::sqrt(layer.bias_variance), h.options());
+    tangents.push_back({at::cat({std::sqrt(layer.weight_variance) * h, of_bias}, 2), {}});
+    if (&layer == &layers_.back()) break;
+    const at::Tensor a = at::baddbmm(layer.bias, h, layer.weight);
+    slopes.push_back(options_.activation.slope(a));
+    h = options_.activation.value(a);
+  }
+  tangents.back().right = signal.to(h.scalar_type()).expand({members, rows, outputs()});
+  for (std::size_t l = slopes.size(); l > 0; --l) {
+    tangents[l - 1].right = at::bmm(tangents[l].right, layers_[l].weight.transpose(1, 2)).mul_(slopes[l - 1]);
+  }
+  return tangents;
 }
 
 namespace {

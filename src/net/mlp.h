@@ -17,7 +17,13 @@ namespace ick {
 struct Activation {
   std::string_view name;
   at::Tensor (*value)(const at::Tensor&) = nullptr;
+  at::Tensor (*slope)(const at::Tensor&) = nullptr;  // its derivative
 };
+
+const Activation* find_activation(std::string_view name);  // null when there is none of that name
+
+// E[phi(sqrt(q) z)^2], z ~ N(0, 1): (n) -> (n), in float64
+at::Tensor mean_square(const Activation& phi, const at::Tensor& q);
 
 struct MlpOptions {
   std::vector<std::int64_t> layers;  // hidden widths, inputs first
@@ -38,12 +44,17 @@ class Mlp : public Network {
   const at::Tensor& last_weight() const override { return layers_.back().weight; }
   const at::Tensor& last_bias() const override { return layers_.back().bias; }
   std::vector<NamedTensor> parameters() const override;
+  std::optional<DensePrior> dense_prior() const override;
+  std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const override;
 
  private:
+  at::Tensor inputs_of(const at::Tensor& x) const;  // checked, of the parameters' type: (E, B, F)
+
   struct Layer {
-    std::string name;         // layer1, layer2, ..., output
-    at::Tensor weight, bias;  // (E, in, out), (E, 1, out)
-    at::Tensor scale, shift;  // (E, 1, out) of the layer norm, undefined without one
+    std::string name;                                   // layer1, layer2, ..., output
+    at::Tensor weight, bias;                            // (E, in, out), (E, 1, out)
+    at::Tensor scale, shift;                            // (E, 1, out) of the layer norm, undefined without one
+    double weight_variance = 0.0, bias_variance = 0.0;  // of the draws at the start
   };
 
   MlpOptions options_;

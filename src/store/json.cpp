@@ -13,13 +13,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-template <class Choice>
-Choice choice_from(const Json& json) {
-  const auto found = find_choice<Choice>(json.get<std::string>());
-  if (!found) throw DataError("no choice named \"" + json.get<std::string>() + "\"");
-  return *found;
-}
-
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number_from(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
@@ -93,6 +86,10 @@ Json to_json(const EncodingNotes& notes) {
 Json to_json(const FitOptions& o) {
   Json json = {{"seed", o.seed},
                {"members", o.members},
+               {"posterior", choice_name(o.posterior)},
+               {"perturbation", choice_name(o.perturbation)},
+               {"noise", o.noise},
+               {"noise_formula", o.noise_formula},
                {"epochs", o.epochs},
                {"batch", o.batch},
                {"layers", o.layers},
@@ -121,6 +118,11 @@ FitOptions options_from_json(const Json& json) {
   FitOptions o;
   o.seed = json.at("seed");
   o.members = json.at("members");
+  o.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : Posterior::ensemble;
+  o.perturbation =
+      json.contains("perturbation") ? choice_from<Perturbation>(json.at("perturbation")) : Perturbation::none;
+  o.noise = json.value("noise", 0.0);
+  o.noise_formula = json.value("noise_formula", "");
   o.epochs = json.at("epochs");
   o.batch = json.at("batch");
   o.layers = json.at("layers").get<std::vector<std::int64_t>>();
@@ -184,11 +186,20 @@ Encoder encoder_from_json(const Json& json) {
 }
 
 Json to_json(const Scores& s) {
-  Json coverage = Json::object();
+  Json coverage = Json::object(), width = Json::object();
   for (const auto& [level, share] : s.coverage) coverage[level] = number(share);
-  return {{"rows", s.rows},         {"rmse", number(s.rmse)},         {"mae", number(s.mae)},
-          {"r2", number(s.r2)},     {"spearman", number(s.spearman)}, {"nlpd", number(s.nlpd)},
-          {"msll", number(s.msll)}, {"crps", number(s.crps)},         {"coverage", coverage}};
+  for (const auto& [level, mean] : s.width) width[level] = number(mean);
+  return {{"rows", s.rows},
+          {"rmse", number(s.rmse)},
+          {"mae", number(s.mae)},
+          {"r2", number(s.r2)},
+          {"spearman", number(s.spearman)},
+          {"nlpd", number(s.nlpd)},
+          {"msll", number(s.msll)},
+          {"crps", number(s.crps)},
+          {"coverage", coverage},
+          {"width", width},
+          {"pit", s.pit}};
 }
 
 Scores scores_from_json(const Json& json) {
@@ -202,6 +213,10 @@ Scores scores_from_json(const Json& json) {
   s.msll = number_from(json.at("msll"));
   s.crps = number_from(json.at("crps"));
   for (const auto& [level, share] : json.at("coverage").items()) s.coverage[level] = number_from(share);
+  if (json.contains("width")) {
+    for (const auto& [level, mean] : json.at("width").items()) s.width[level] = number_from(mean);
+    s.pit = json.at("pit").get<std::vector<double>>();
+  }
   return s;
 }
 

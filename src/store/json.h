@@ -3,11 +3,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "ick/base/error.h"
 #include "ick/train/fit.h"
 
 // Plain data to JSON and back. Readers throw nlohmann's exceptions, which the caller turns into a DataError with the
 // file's name.
 namespace ick {
+
+// A choice by its name; DataError when there is none of that name.
+template <class Choice>
+Choice choice_from(const nlohmann::json& json) {
+  const auto found = find_choice<Choice>(json.get<std::string>());
+  if (!found) throw DataError("no choice named \"" + json.get<std::string>() + "\"");
+  return *found;
+}
 
 nlohmann::json to_json(const FitOptions& options);
 FitOptions options_from_json(const nlohmann::json& json);

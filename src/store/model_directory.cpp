@@ -43,9 +43,9 @@ std::string cell_text(const Column& column, std::int64_t row) {
 }
 
 // mean, sd, lower and upper, or what they are called where a column of the model has that name.
-std::vector<std::string> golden_names(const Encoder& encoder) {
+std::vector<std::string> golden_names(const FittedModel& model) {
   std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
-  const std::vector<ColumnInfo> columns = encoder.columns();
+  const std::vector<ColumnInfo> columns = model.columns();
   for (std::string& name : names) {
     const auto is_taken = [&](const ColumnInfo& info) { return info.name == name; };
     while (std::any_of(columns.begin(), columns.end(), is_taken)) name = "predicted_" + name;
@@ -61,7 +61,7 @@ std::string golden_text(const FittedModel& model, const Table& table) {
   std::vector<std::int64_t> picked;
   const std::size_t step = std::max<std::size_t>(1, rows.size() / kGoldenRows);
   for (std::size_t i = 0; i < rows.size() && std::ssize(picked) < kGoldenRows; i += step) picked.push_back(rows[i]);
-  for (const ColumnInfo& info : model.encoder.columns()) {
+  for (const ColumnInfo& info : model.columns()) {
     const Column& from = table.column(info.name);
     Column& to = golden.columns.emplace_back();
     to.info = from.info;
@@ -74,10 +74,10 @@ std::string golden_text(const FittedModel& model, const Table& table) {
     }
   }
   golden.rows = std::ssize(picked);
-  const Prediction p = model.predict(golden, kGoldenLevel);
+  const Prediction p = model.predict(golden, {kGoldenLevel});
   std::string text;
   for (const Column& column : golden.columns) text += csv_cell(column.info.name, ',') + ",";
-  text += fmt::format("{}\n", fmt::join(golden_names(model.encoder), ","));
+  text += fmt::format("{}\n", fmt::join(golden_names(model), ","));
   for (std::int64_t i = 0; i < golden.rows; ++i) {
     for (const Column& column : golden.columns) text += csv_cell(cell_text(column, i), ',') + ",";
     if (!std::isfinite(p.location[i]) || !std::isfinite(p.scale[i])) {
@@ -93,12 +93,9 @@ std::string golden_text(const FittedModel& model, const Table& table) {
 // For people to read: bytes that JSON cannot hold become U+FFFD.
 Json readable(const Json& text) { return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
-Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
-  const FittedModel& model = fit.model;
+// All of a model that is not a tensor.
+Json fitted_json(const FittedModel& model) {
   Json json;
-  json["format"] = "ick.model";
-  json["format_version"] = kModelFormat;
-  json["ick_version"] = ICK_VERSION;
   json["formula"] = print(model.spec().formula);
   Json features = Json::array();
   for (const TermSpec& term : model.spec().terms) features.push_back(term.features);
@@ -108,9 +105,65 @@ Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
   json["layers"] = model.options.layers;
   json["noise"] = model.noise;
   json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
+  json["posterior"] = choice_name(model.posterior);
+  json["amplitude"] = model.amplitude;
+  json["calibration_rows"] = model.calibration.rows();
+  json["support"] = !model.support.empty();
   json["encoder"] = to_json(model.encoder);
   json["kernels"] = to_json(model.kernel_values());
   json["parameters"] = model.model->trainable();
+  if (model.noise_model != nullptr) json["noise_model"] = fitted_json(*model.noise_model);
+  return json;
+}
+
+// What only the posterior needs.
+TensorState posterior_state(const FittedModel& model) {
+  TensorState state;
+  if (model.factor.defined()) state.emplace_back("factor", model.factor);
+  for (std::size_t i = 0; i < model.tangent.size(); ++i) {
+    state.emplace_back("tangent" + std::to_string(i + 1), model.tangent[i]);
+  }
+  if (model.direct != nullptr) {
+    const TensorState direct = model.direct->state();
+    state.insert(state.end(), direct.begin(), direct.end());
+  }
+  if (model.calibration.rows() > 0)
+    state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
+  const TensorState support = support_state(model.support);
+  state.insert(state.end(), support.begin(), support.end());
+  return state;
+}
+
+TensorState prefixed(const TensorState& state, const std::string& prefix) {
+  TensorState result;
+  for (const auto& [name, tensor] : state) result.emplace_back(prefix + name, tensor);
+  return result;
+}
+
+TensorState below(const TensorState& state, const std::string& prefix) {
+  TensorState result;
+  for (const auto& [name, tensor] : state) {
+    if (name.starts_with(prefix)) result.emplace_back(name.substr(prefix.size()), tensor);
+  }
+  return result;
+}
+
+constexpr char kNoisePrefix[] = "noise_model.";
+
+TensorState with_noise(TensorState state, const FittedModel& model, TensorState (*state_of)(const FittedModel&)) {
+  if (model.noise_model == nullptr) return state;
+  const TensorState noise = prefixed(state_of(*model.noise_model), kNoisePrefix);
+  state.insert(state.end(), noise.begin(), noise.end());
+  return state;
+}
+
+TensorState weights_state(const FittedModel& model) { return model.model->state(); }
+
+Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
+  Json json = fitted_json(fit.model);
+  json["format"] = "ick.model";
+  json["format_version"] = kModelFormat;
+  json["ick_version"] = ICK_VERSION;
   json["fit"] = to_json(fit.report);
   json["data"] = {{"path", readable(origin.path)},
                   {"columns", readable(origin.columns.empty() ? table.names() : origin.columns)},
@@ -158,9 +211,8 @@ std::string checked_file(const std::string& directory, const std::string& name, 
   return bytes;
 }
 
-std::shared_ptr<const Model> model_from(const std::string& bytes, const std::string& path, const ModelSpec& spec,
+std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::string& path, const ModelSpec& spec,
                                         const Encoder& encoder, const ModelOptions& options) {
-  const TensorList tensors = parse_safetensors(bytes, path);
   try {
     return std::make_shared<Model>(spec, encoder, tensors, options);
   } catch (const DataError& error) {
@@ -168,13 +220,62 @@ std::shared_ptr<const Model> model_from(const std::string& bytes, const std::str
   }
 }
 
-// (P + 1, P + 1)
-at::Tensor posterior_from(const std::string& bytes, const std::string& path, std::int64_t size) {
-  for (const auto& [name, tensor] : parse_safetensors(bytes, path)) {
-    const bool fits = tensor.dim() == 2 && tensor.size(0) == size && tensor.size(1) == size;
-    if (name == "factor" && fits && tensor.scalar_type() == at::kDouble) return tensor;
+// Models of format 1 had a posterior factor or nothing.
+void read_posterior(FittedModel& model, const Json& json, const TensorState& tensors, const std::string& path) {
+  const auto find = [&](const std::string& name) {
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const auto& each) { return each.first == name; });
+    return found == tensors.end() ? at::Tensor() : found->second;
+  };
+  model.factor = find("factor");
+  const Posterior before = model.factor.defined() ? Posterior::exact : Posterior::ensemble;
+  model.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : before;
+  model.counts_missed = json.contains("posterior");
+  model.amplitude = json.value("amplitude", 1.0);
+  for (std::size_t i = 1; find("tangent" + std::to_string(i)).defined(); ++i) {
+    model.tangent.push_back(find("tangent" + std::to_string(i)));
   }
-  damaged(path, "it does not hold the factor of " + std::to_string(size) + " weights");
+  try {
+    if (model.posterior == Posterior::laplace) model.direct = std::make_shared<DirectVariance>(tensors);
+    if (json.value("support", false)) model.support = restore_support(*model.model, model.encoder, tensors);
+  } catch (const DataError& error) {
+    damaged(path, error.what());
+  }
+  const std::int64_t weights = model.model->features() + 1;
+  const at::Tensor& factor = model.factor;
+  const bool fits = factor.defined() && factor.dim() == 2 && factor.size(0) == weights && factor.size(1) == weights &&
+                    factor.scalar_type() == at::kDouble;
+  if (model.posterior == Posterior::exact && !fits) {
+    damaged(path, "it does not hold the factor of " + std::to_string(weights) + " weights");
+  }
+  if (model.posterior == Posterior::ntk && model.tangent.empty()) damaged(path, "it does not hold the tangent weights");
+  if (const at::Tensor scores = find("calibration"); scores.defined()) {
+    const at::Tensor dense = scores.to(at::kDouble).contiguous();
+    model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
+                                    json.at("calibration_rows").get<std::int64_t>());
+  }
+}
+
+// A model of its parts; the noise's model, if there is one, is a part of it.
+FittedModel fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
+                        const std::vector<std::string>& columns, const std::string& directory) {
+  FittedModel model;
+  model.encoder = encoder_from_json(json.at("encoder"));
+  model.noise = json.at("noise");
+  model.options.members = json.at("members");
+  model.options.seed = json.at("seed");
+  model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
+  ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), columns);
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
+  model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);
+  read_posterior(model, json, posterior, directory + "/posterior.safetensors");
+  if (json.contains("noise_model")) {
+    std::vector<std::string> with_sigma = columns;
+    with_sigma.emplace_back("sigma");
+    model.noise_model = std::make_shared<FittedModel>(fitted_from(
+        json.at("noise_model"), below(weights, kNoisePrefix), below(posterior, kNoisePrefix), with_sigma, directory));
+  }
+  return model;
 }
 
 }  // namespace
@@ -200,8 +301,11 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
     folder.write(name, bytes);
     json["files"][name] = crc(bytes);
   };
-  add("weights.safetensors", safetensors_bytes(fit.model.model->state(), {{"format", "ick.model"}}));
-  if (fit.model.posterior.defined()) add("posterior.safetensors", safetensors_bytes({{"factor", fit.model.posterior}}));
+  const FittedModel& model = fit.model;
+  const TensorState weights = with_noise(weights_state(model), model, weights_state);
+  const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
+  add("weights.safetensors", safetensors_bytes(weights, {{"format", "ick.model"}}));
+  if (!posterior.empty()) add("posterior.safetensors", safetensors_bytes(posterior, {{"format", "ick.model"}}));
   add("golden.csv", golden_text(fit.model, table));
   folder.write("train.log.jsonl", log);
   folder.write("model.json", with_checksum(std::move(json)));
@@ -224,20 +328,13 @@ StoredModel load_model(const std::string& directory) {
     stored.report = report_from_json(json.at("fit"));
     const Json& data = json.at("data");
     stored.origin = {data.at("path"), data.at("columns").get<std::vector<std::string>>(), data.at("fingerprint")};
-    FittedModel& model = stored.model;
-    model.encoder = encoder_from_json(json.at("encoder"));
-    model.noise = json.at("noise");
-    model.options.members = json.at("members");
-    model.options.seed = json.at("seed");
-    model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
-    ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), stored.origin.columns);
-    for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
-    const std::string weights = checked_file(directory, "weights.safetensors", json.at("files"));
-    model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);
-    if (json.at("files").contains("posterior.safetensors")) {
-      const std::string bytes = checked_file(directory, "posterior.safetensors", json.at("files"));
-      model.posterior = posterior_from(bytes, directory + "/posterior.safetensors", model.model->features() + 1);
-    }
+    const auto tensors = [&](const std::string& name) {
+      if (!json.at("files").contains(name)) return TensorState();
+      return TensorState(parse_safetensors(checked_file(directory, name, json.at("files")), directory + "/" + name));
+    };
+    if (!json.at("files").contains("weights.safetensors")) damaged(path, "it names no weights");
+    stored.model = fitted_from(json, tensors("weights.safetensors"), tensors("posterior.safetensors"),
+                               stored.origin.columns, directory);
   } catch (const Json::exception& error) {
     damaged(path, std::string("a part is missing or of the wrong kind (") + error.what() + ")");
   } catch (const UsageError& error) {
@@ -256,19 +353,19 @@ Verification verify_model(const std::string& directory) {
   const Json json = Json::parse(stored.json);
   checked_file(directory, "golden.csv", json.at("files"));
   ReadOptions options;
-  options.known = stored.model.encoder.columns();
+  options.known = stored.model.columns();
   for (ColumnInfo& info : options.known) {
     if (info.type == ColumnType::time) info = {info.name, ColumnType::number, "", {}};
   }
-  const std::vector<std::string> names = golden_names(stored.model.encoder);
+  const std::vector<std::string> names = golden_names(stored.model);
   for (const std::string& name : names) options.known.push_back({name, ColumnType::number, "", {}});
   Table golden = read_table(directory + "/golden.csv", options);
-  for (const ColumnInfo& info : stored.model.encoder.columns()) {
+  for (const ColumnInfo& info : stored.model.columns()) {
     for (Column& column : golden.columns) {
       if (column.info.name == info.name) column.info.type = info.type;
     }
   }
-  const Prediction p = stored.model.predict(golden, kGoldenLevel);
+  const Prediction p = stored.model.predict(golden, {kGoldenLevel});
   Verification result;
   result.rows = golden.rows;
   const std::vector<double>* predicted[] = {&p.mean, &p.sd, &p.lower, &p.upper};

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "formula/word.h"
+#include "groups.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -18,7 +19,8 @@ namespace ick {
 namespace {
 
 using Kind = Split::Kind;
-using Rows = std::vector<std::size_t>;
+using detail::Groups;
+using detail::Rows;
 
 struct KindRow {
   Kind kind;
@@ -165,8 +167,7 @@ std::string share_text(double share) {
 }
 
 // Draws whole groups until `share` of the rows is reached as nearly as possible; at least one group.
-std::vector<bool> draw(const std::map<std::vector<double>, Rows>& groups, double share, Random random,
-                       std::size_t rows) {
+std::vector<bool> draw(const Groups& groups, double share, Random random, std::size_t rows) {
   std::vector<const Rows*> order;
   std::size_t total = 0;
   for (const auto& [key, members] : groups) order.push_back(&members), total += members.size();
@@ -279,7 +280,7 @@ class Splitter {
     return apart;
   }
 
-  std::map<std::vector<double>, Rows> groups() const {
+  Groups groups() const {
     std::vector<std::vector<double>> keys(rows_.size());
     for (const std::string& name : split_.columns) {
       const Column& found = column(name);
@@ -294,33 +295,18 @@ class Splitter {
         keys[i].push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
       }
     }
-    return gather(keys);
+    return detail::gather(keys, rows_);
   }
 
-  // About a hundred cells over the ranges of the columns, at most ten along each.
-  std::map<std::vector<double>, Rows> grid_cells() const {
+  // About a hundred cells over the ranges of several columns, at most ten along each; fifty along one.
+  Groups grid_cells() const {
     const auto dimensions = static_cast<double>(split_.columns.size());
-    const double along = std::clamp(std::round(std::pow(100.0, 1.0 / dimensions)), 2.0, 10.0);
+    const double along = std::clamp(std::round(std::pow(100.0, 1.0 / dimensions)), 2.0, dimensions > 1.0 ? 10.0 : 50.0);
     std::vector<std::vector<double>> keys(rows_.size());
     for (const std::string& name : split_.columns) {
-      const Column& found = measured(name);
-      double low = std::numeric_limits<double>::infinity(), high = -low;
-      for (const std::size_t row : rows_) {
-        low = std::min(low, found.values[row]);
-        high = std::max(high, found.values[row]);
-      }
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        const double place = high > low ? (found.values[rows_[i]] - low) / (high - low) : 0.0;
-        keys[i].push_back(std::min(std::floor(place * along), along - 1.0));
-      }
+      detail::append_keys(detail::grid_steps(detail::values_of(measured(name), rows_), along), keys);
     }
-    return gather(keys);
-  }
-
-  std::map<std::vector<double>, Rows> gather(std::vector<std::vector<double>>& keys) const {
-    std::map<std::vector<double>, Rows> members;
-    for (std::size_t i = 0; i < keys.size(); ++i) members[std::move(keys[i])].push_back(rows_[i]);
-    return members;
+    return detail::gather(keys, rows_);
   }
 
   std::vector<bool> condition() const {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
+#include "ick/base/error.h"
+#include "ick/base/text.h"
 #include "train/evidence.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -32,6 +35,60 @@ double bytes_of(const Table& table) {
 
 }  // namespace
 
+FitBytes bytes_of(const FitPlan& plan) {
+  const FitOptions& o = plan.options;
+  const auto n = static_cast<double>(count_of(plan.training) + count_of(plan.validation));
+  double row = 8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1);
+  double parameters = 1.0, units = 0.0, features = 0.0;  // of a member
+  std::size_t source = 0;
+  for (const TermSpec& term : plan.spec.terms) {
+    const auto p =
+        static_cast<double>(term.features) * static_cast<double>(std::max<std::size_t>(1, term.kernels.size()));
+    features += p;
+    if (term.networks.empty()) parameters += p;
+    for (const Call& call : term.networks) {
+      NetworkContext context;
+      context.inputs = plan.encoder.width(source++);
+      context.outputs = static_cast<std::int64_t>(p);
+      context.default_layers = o.layers;
+      row += 4.0 * static_cast<double>(context.inputs);
+      for (const NamedTensor& each : find_network(call.name)->make(call, context)->parameters()) {
+        parameters += static_cast<double>(each.value.numel());
+        units += static_cast<double>(each.value.size(-1));
+      }
+    }
+  }
+  FitBytes bytes;
+  bytes.rows = 2.0 * row * n;
+  if (plan.spec.kernels_only()) {
+    bytes.rows += 8.0 * (6.0 * std::min(n, 8192.0) * features + 3.0 * features * features);
+    return bytes;
+  }
+  bytes.rows += std::min(1e9, 4.0 * n * features);
+  if (is_closed_form(o)) {  // members are solved a few at a time: what stays are their weights
+    bytes.member = 4.0 * parameters * (o.posterior == Posterior::ntk ? 2.0 : 1.0);
+    bytes.rows += 1e9;
+  } else {  // values, gradients, two moments, the best so far; units and their gradients of a batch
+    bytes.member = 4.0 * (5.0 * parameters + 4.0 * static_cast<double>(o.batch) * (units + features));
+  }
+  return bytes;
+}
+
+void check_memory(const FitPlan& plan, double free) {
+  constexpr double kUsable = 0.9;
+  const FitBytes bytes = bytes_of(plan);
+  const auto members = static_cast<double>(plan.options.members);
+  const double needed = bytes.rows + members * bytes.member;
+  if (needed <= kUsable * free) return;
+  const auto fit = static_cast<std::int64_t>((kUsable * free - bytes.rows) / std::max(1.0, bytes.member));
+  const std::string remedy = fit >= 1 && members > 1.0
+                                 ? "ask for at most " + std::to_string(fit) + " --members"
+                                 : "use fewer rows, smaller --layers, or points=... in the formula";
+  throw UsageError("this fit with " + std::to_string(plan.options.members) + " members would take about " +
+                   number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +
+                   number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
+}
+
 FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options) {
   FitEstimate estimate;
   estimate.plan = plan_fit(table, formula, options);
@@ -50,31 +107,29 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   estimate.parameters = model.trainable();
 
   const auto n = static_cast<double>(estimate.training_rows);
-  const auto features = static_cast<double>(estimate.features);
-  const double encoded =
-      static_cast<double>(table.rows) * (8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1) + [&] {
-        double widths = 0.0;
-        for (std::size_t a = 0; a < plan.encoder.network_columns.size(); ++a) {
-          widths += 4.0 * static_cast<double>(plan.encoder.width(a));
-        }
-        return widths;
-      }());
-  estimate.bytes = bytes_of(table) + 2.0 * encoded + 5.0 * 4.0 * static_cast<double>(estimate.parameters);
+  const FitBytes bytes = bytes_of(plan);
+  estimate.bytes = bytes_of(table) + bytes.rows + static_cast<double>(o.members) * bytes.member;
   const double runs = o.refit && estimate.validation_rows > 0 ? 2.0 : 1.0;
   if (o.optimiser == Optimiser::lbfgs) {
     const at::Tensor noise = at::zeros({}, at::kDouble).requires_grad_(true);
     const double once = seconds_of([&] { linear_evidence(model, rows.x, rows.y, noise).backward(); });
     const double used = std::min(n, 8192.0);
     estimate.seconds_per_epoch = once * used / static_cast<double>(some);
-    estimate.bytes += 6.0 * 8.0 * used * features;
     estimate.seconds = kWarmStart + 1.3 * estimate.seconds_per_epoch * static_cast<double>(o.epochs);
+    return estimate;
+  }
+  if (is_closed_form(o)) {
+    const Scales scales;
+    const std::int64_t few = std::min<std::int64_t>(rows.size(), 512);
+    const Dataset some_rows = rows.select(at::arange(few, at::kLong));
+    const double once = seconds_of([&] { draw_last_layers(model, some_rows, scales, o.seed); });
+    estimate.seconds = runs * (kWarmStart + once * n / static_cast<double>(few));
     return estimate;
   }
   const FitHooks hooks;
   Trainer trainer(model, o, rows, nullptr, 1.0, hooks, "estimate");
   const std::int64_t count = std::min(o.batch, rows.size());
-  Batch batch{rows.x.narrow(0, 0, count), {}, rows.y.narrow(0, 0, count)};
-  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.narrow(0, 0, count));
+  const Batch batch = trainer.batch_of(at::arange(count, at::kLong));
   trainer.step(batch);  // the first has everything to allocate
   constexpr int kSteps = 5;
   const double step = seconds_of([&] {
@@ -84,9 +139,6 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   estimate.seconds_per_epoch = step * std::max(1.0, n / static_cast<double>(o.batch));
   const double before = model.has_kernels() && o.warm_start ? kWarmStart : 0.0;
   estimate.seconds = runs * (before + estimate.seconds_per_epoch * static_cast<double>(o.epochs));
-  if (o.kernels == KernelTraining::held) estimate.bytes += std::min(1e9, 4.0 * n * features);
-  if (o.polish) estimate.bytes += 3.0 * 8.0 * std::min(n, 3000.0) * std::min(n, 3000.0);
-  estimate.bytes += 8.0 * static_cast<double>(o.batch * o.members) * (features + 256.0);
   return estimate;
 }
 

@@ -1,13 +1,12 @@
 #include "train/evidence.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "ick/base/error.h"
+#include "posterior/bilinear.h"
 
 namespace ick {
 
@@ -16,17 +15,6 @@ namespace {
 const double kLog2Pi = std::log(2.0 * std::numbers::pi);
 
 }  // namespace
-
-at::Tensor lower_factor(const at::Tensor& matrix) {
-  const double size = matrix.diagonal().mean().item<double>();
-  at::Tensor with_jitter = matrix;
-  for (double jitter = 1e-10; jitter < 1e-3; jitter *= 100.0) {
-    const auto [factor, info] = at::linalg_cholesky_ex(with_jitter);
-    if (info.item<int>() == 0 && factor.diagonal().isfinite().all().item<bool>()) return factor;
-    with_jitter = matrix + jitter * size * at::eye(matrix.size(0), at::kDouble);
-  }
-  throw NumericError("a covariance of the training rows has no Cholesky factor; bound the kernel's parameters");
-}
 
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise) {
@@ -54,18 +42,8 @@ at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Te
 }
 
 namespace {
-constexpr double kWide = 3.0, kNarrow = 0.2;  // of raw numbers: logarithms, mostly
-}
 
-void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows,
-                    Evaluation& evaluation, const std::vector<double>& deviations) {
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    const double deviation = deviations.empty() ? kWide : deviations[i];
-    const double z = (at[i] - start[i]) / deviation;
-    evaluation.value += 0.5 * z * z / rows;
-    evaluation.gradient[i] += z / (deviation * rows);
-  }
-}
+constexpr double kWide = 3.0, kNarrow = 0.2;  // of raw numbers: logarithms, mostly
 
 std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& products) {
   std::vector<double> deviations(kernel.parameters().size() + 1, kWide);
@@ -84,22 +62,43 @@ std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& 
   return deviations;
 }
 
-LinearPosterior linear_posterior(const Model& model, const at::Tensor& x, const at::Tensor& y, double noise_variance) {
-  at::NoGradGuard no_grad;
-  constexpr std::int64_t kBlock = 8192;
-  at::Tensor a, b;
-  for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, x.size(0) - first);
-    const at::Tensor phi = model.linear_features(x.narrow(0, first, count))[0];
-    if (!a.defined()) {
-      a = at::eye(phi.size(1), at::kDouble);
-      b = at::zeros({phi.size(1)}, at::kDouble);
-    }
-    a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-    b.addmv_(phi.t(), y.narrow(0, first, count), 1.0, 1.0 / noise_variance);
+}  // namespace
+
+EvidenceSearch::EvidenceSearch(Kernel& kernel, const SumOfProducts& products, std::int64_t rows, Evidence evidence,
+                               std::optional<double> log_noise)
+    : kernel_(kernel),
+      rows_(static_cast<double>(rows)),
+      evidence_(std::move(evidence)),
+      noise_held_(log_noise.has_value()),
+      deviations_(prior_deviations(kernel, products)) {
+  const double* raw = kernel.parameters().raw().data_ptr<double>();
+  start_.assign(raw, raw + kernel.parameters().size());
+  start_.push_back(log_noise.value_or(kStartLogNoise));
+}
+
+Evaluation EvidenceSearch::operator()(const std::vector<double>& at) {
+  at::Tensor raw = kernel_.parameters().raw();
+  raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
+  at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
+  raw.mutable_grad() = at::zeros_like(raw);
+  const at::Tensor value = evidence_(log_noise);
+  value.backward();
+  Evaluation evaluation;
+  evaluation.value = value.item<double>();
+  evaluation.gradient.assign(raw.grad().data_ptr<double>(), raw.grad().data_ptr<double>() + raw.numel());
+  evaluation.gradient.push_back(noise_held_ ? 0.0 : log_noise.grad().item<double>());
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double z = (at[i] - start_[i]) / deviations_[i];
+    evaluation.value += 0.5 * z * z / rows_;
+    evaluation.gradient[i] += z / (deviations_[i] * rows_);
   }
-  const at::Tensor factor = lower_factor(a);
-  return {at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1), factor};
+  return evaluation;
+}
+
+LbfgsResult EvidenceSearch::search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress) {
+  LbfgsOptions options;
+  options.iterations = iterations;
+  return minimise([this](const std::vector<double>& at) { return (*this)(at); }, from, options, progress);
 }
 
 }  // namespace ick

@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "ick/model/model.h"
@@ -23,25 +25,30 @@ at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& 
 // cannot carry.
 at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Tensor& y, const at::Tensor& log_noise);
 
-// Adds to the cost per row what keeps parameters that the data do not determine near their start: each raw number has
-// the prior N(start, deviation^2). Three by default, a factor of twenty either way for one that is positive.
-void add_weak_prior(const std::vector<double>& at, const std::vector<double>& start, double rows,
-                    Evaluation& evaluation, const std::vector<double>& deviations = {});
-
-// Deviations for a kernel of these products and the noise behind it: small for what the formula states, which is where
-// its writer expects it.
-std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& products);
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 
-// Lower Cholesky factor of a symmetric matrix, with a little more on the diagonal if it needs it. NumericError when
-// all fails.
-at::Tensor lower_factor(const at::Tensor& matrix);
+// A marginal likelihood as a function of raw kernel parameters and, last, log s^2; with a weak prior that keeps what
+// the data do not determine near its start: each raw number is N(start, deviation^2), three by default, a factor of
+// twenty either way for one that is positive; small for what the formula states, which is where its writer expects it.
+class EvidenceSearch {
+ public:
+  // `evidence` is the cost per row for the kernel's present parameters, differentiable in them and in log s^2 ().
+  using Evidence = std::function<at::Tensor(const at::Tensor& log_noise)>;
 
-// The posterior of the weights: mean A^-1 Phi'y / s^2 (P + 1) and the lower factor L of A = L L^T. Rows are read in
-// blocks.
-struct LinearPosterior {
-  at::Tensor mean, factor;
+  // The prior is about the kernel's present parameters. With `log_noise` the noise is held there.
+  EvidenceSearch(Kernel& kernel, const SumOfProducts& products, std::int64_t rows, Evidence evidence,
+                 std::optional<double> log_noise = {});
+
+  const std::vector<double>& start() const { return start_; }
+  Evaluation operator()(const std::vector<double>& at);  // leaves the kernel's parameters there
+  LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {});
+
+ private:
+  Kernel& kernel_;
+  double rows_;
+  Evidence evidence_;
+  bool noise_held_;
+  std::vector<double> start_, deviations_;
 };
-LinearPosterior linear_posterior(const Model& model, const at::Tensor& x, const at::Tensor& y, double noise_variance);
 
 }  // namespace ick

@@ -1,12 +1,16 @@
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "ick/base/error.h"
+#include "ick/base/memory.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/train/fit.h"
+#include "train/noise.h"
 #include "train/plan.h"
 
 namespace ick {
@@ -84,10 +88,6 @@ void take(std::vector<bool>& from, const std::vector<bool>& taken) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
 }
 
-}  // namespace
-
-namespace {
-
 // categorical() knows the levels of training rows only. A validation row with another one is a training row, then; a
 // holdout row cannot be helped.
 void keep_levels(const Table& table, const std::vector<std::string>& columns, FitPlan& plan) {
@@ -132,6 +132,14 @@ void check_places(const ModelSpec& spec, const Table& table, const std::vector<b
 
 std::int64_t count_of(const std::vector<bool>& rows) { return std::count(rows.begin(), rows.end(), true); }
 
+Dataset rows_of(const Dataset& all, const std::vector<bool>& use) {
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    if (use[all.rows[i]]) index.push_back(i);
+  }
+  return all.select(at::tensor(index, at::kLong));
+}
+
 std::vector<std::string> level_columns(const Formula& formula) {
   std::vector<std::string> names;
   for (const Product& product : canonical(formula.right)) {
@@ -143,6 +151,10 @@ std::vector<std::string> level_columns(const Formula& formula) {
     }
   }
   return names;
+}
+
+bool is_closed_form(const FitOptions& options) {
+  return options.posterior != Posterior::ensemble && options.posterior != Posterior::laplace;
 }
 
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
@@ -159,9 +171,76 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   return plan;
 }
 
+// What --posterior asks for must be possible; what has no effect is said.
+void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
+  FitOptions& o = plan.options;
+  const std::string asked = "--posterior " + choice_name(o.posterior);
+  if (o.noise < 0.0 || !std::isfinite(o.noise)) throw UsageError("the noise must be a positive number");
+  if (o.optimiser == Optimiser::lbfgs) {
+    if (o.posterior != Posterior::ensemble && o.posterior != Posterior::exact) {
+      throw UsageError(asked + " is for formulas with a network; the posterior of kernels alone is known exactly");
+    }
+    o.posterior = Posterior::exact;
+    if (o.members > 1) plan.remarks.push_back("kernels only: the posterior is exact, --members has no effect");
+    if (o.batch > 0 || o.learning_rate > 0.0) {
+      plan.remarks.push_back("kernels only: there are no mini-batches, --batch and --learning-rate have no effect");
+    }
+    o.members = 1;
+    return;
+  }
+  if (o.posterior == Posterior::exact) throw UsageError("the exact posterior is for formulas of kernels only");
+  const bool draws = o.posterior == Posterior::nngp || o.posterior == Posterior::ntk;
+  if (o.perturbation != Perturbation::none && (draws || o.posterior == Posterior::laplace)) {
+    throw UsageError("--perturb is for --posterior ensemble; " + choice_name(o.posterior) +
+                     (draws ? " perturbs the targets by itself" : " is one model"));
+  }
+  if (o.perturbation == Perturbation::noise && o.noise == 0.0) {
+    throw UsageError("--perturb noise adds noise to the targets and has to know how much: give --noise");
+  }
+  if (o.perturbation != Perturbation::none && o.members == 1) {
+    throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
+  }
+  if (o.posterior == Posterior::laplace) {
+    if (o.members > 1) throw UsageError(asked + " is one model; leave --members out, or use --posterior ensemble");
+    if (o.loss == Loss::mae || o.loss == Loss::huber) {
+      throw UsageError(asked + " is of a Gaussian noise; use --loss mse or gaussian");
+    }
+    o.members = 1;
+  }
+  if (o.posterior == Posterior::ensemble && o.members == 1) {
+    plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
+  }
+  if (!draws) return;
+  constexpr std::int64_t kDraws = 30;
+  if (o.members == 0) o.members = kDraws;
+  if (o.members == 1) {
+    throw UsageError(asked + " with one member has no spread; ask for --members 30 or more (at least 2)");
+  }
+  if (o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0) {
+    plan.remarks.push_back(asked + " is solved in closed form: --epochs, --batch and --learning-rate have no effect");
+  }
+  for (const TermSpec& term : spec.terms) {
+    if (term.networks.size() > 1) {
+      throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
+                       " takes one network in a product, whose posterior is linear; use --posterior ensemble");
+    }
+    if (term.train_points) {
+      throw UsageError(asked + " trains nothing by gradient descent; leave train_points=yes out of the formula");
+    }
+    for (const Call& call : term.networks) {
+      const Argument* norm = call.find("norm");
+      if (o.posterior == Posterior::ntk && norm != nullptr && norm->word == "layer") {
+        throw UsageError("formula column " + std::to_string(norm->position) +
+                         ": a network with a layer norm has no tangent kernel in closed form; leave norm out");
+      }
+    }
+  }
+}
+
 // Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more
 // members, many rows larger batches.
-void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& options) {
+void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
+  FitOptions& options = plan.options;
   const bool kernels_only = spec.kernels_only();
   if (options.optimiser == Optimiser::automatic) {
     options.optimiser = kernels_only ? Optimiser::lbfgs : Optimiser::adamw;
@@ -169,6 +248,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& option
   if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
     throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
   }
+  choose_posterior(spec, plan);
   const bool closed_form = options.optimiser == Optimiser::lbfgs;
   if (options.kernels == KernelTraining::automatic) {
     const bool moving =
@@ -179,7 +259,6 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitOptions& option
     options.members = closed_form ? 1 : rows <= 20'000 ? 4 : rows <= 500'000 ? 2 : 1;
   }
   if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
-  if (closed_form) options.members = 1;            // the posterior of the weights is known; members would all be alike
   if (options.batch == 0) {
     options.batch = 32;
     while (options.batch < 1024 && options.batch * 60 < rows) options.batch *= 2;
@@ -227,9 +306,15 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
   keep_levels(table, level_columns(formula), plan);
+  if (!options.noise_formula.empty()) {
+    if (options.noise > 0.0) throw UsageError("--noise and --sigma both say what the noise is; leave one out");
+    const std::int64_t unseen = count_of(plan.validation) > 0 ? count_of(plan.validation) : count_of(plan.training);
+    parse_noise_formula(table, formula.target, options.noise_formula, unseen);
+  }
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
-  choose_options(plan.spec, count_of(plan.training), plan.options);
+  choose_options(plan.spec, count_of(plan.training), plan);
+  check_memory(plan, free_bytes());
   return plan;
 }
 

@@ -6,6 +6,20 @@ namespace ick {
 
 std::int64_t count_of(const std::vector<bool>& rows);  // those that are true
 
+// Those of the encoded rows that are true in `use`, which is as long as the table.
+Dataset rows_of(const Dataset& all, const std::vector<bool>& use);
+
+// Solved, not trained by gradient descent.
+bool is_closed_form(const FitOptions& options);
+
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options);
+
+// What a fit's tensors take, about: rows, and for each member parameters, what the optimiser keeps, the work of a step.
+struct FitBytes {
+  double rows = 0.0, member = 0.0;
+};
+FitBytes bytes_of(const FitPlan& plan);
+// UsageError when that is more than `free` bytes: how many members would fit.
+void check_memory(const FitPlan& plan, double free);
 
 }  // namespace ick

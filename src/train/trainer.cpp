@@ -98,8 +98,29 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
     features_ = held_features(training_);
     if (validation_ != nullptr) validation_features_ = held_features(*validation_);
   }
+  perturb();
   make_groups();
   make_optimiser();
+}
+
+// A member's draws follow from its number, not from how many there are.
+void Trainer::perturb() {
+  if (options_.perturbation == Perturbation::none) return;
+  const std::int64_t members = model_.members(), n = training_.size();
+  const bool noise = options_.perturbation == Perturbation::noise;
+  at::Tensor drawn = at::zeros({members, n}, at::kFloat);
+  for (std::int64_t e = 0; e < members; ++e) {
+    Random random(seed_for(options_.seed, "perturbation#" + std::to_string(e)));
+    float* row = drawn[e].data_ptr<float>();
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (noise) {
+        row[i] = static_cast<float>(options_.noise / unit_ * random.normal());
+      } else {
+        row[random.below(n)] += 1.0F;
+      }
+    }
+  }
+  (noise ? targets_ : weights_) = noise ? drawn + training_.y : drawn;
 }
 
 Batch Trainer::batch_of(const at::Tensor& index) const {
@@ -109,7 +130,8 @@ Batch Trainer::batch_of(const at::Tensor& index) const {
   for (const at::Tensor& each : features_) {
     batch.features.push_back(each.defined() ? each.index_select(1, index) : each);
   }
-  batch.y = training_.y.index_select(0, index);
+  batch.y = targets_.defined() ? targets_.index_select(1, index) : training_.y.index_select(0, index);
+  if (weights_.defined()) batch.weights = weights_.index_select(1, index);
   return batch;
 }
 
@@ -184,19 +206,22 @@ void Trainer::make_optimiser() {
 at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& dropout) const {
   const at::Tensor f = model_(batch, dropout);  // (E, B)
   const at::Tensor residual = f - batch.y.to(f.scalar_type());
+  const auto mean = [&](const at::Tensor& each) {
+    return (batch.weights.defined() ? each * batch.weights : each).mean(1);
+  };
   switch (options_.loss) {
     case Loss::mse:
-      return residual.square().mean(1);
+      return mean(residual.square());
     case Loss::mae:
-      return residual.abs().mean(1);
+      return mean(residual.abs());
     case Loss::huber: {  // quadratic within one deviation of the target, linear beyond
       const at::Tensor size = residual.abs();
-      return at::where(size < 1.0, 0.5 * residual.square(), size - 0.5).mean(1);
+      return mean(at::where(size < 1.0, 0.5 * residual.square(), size - 0.5));
     }
     case Loss::gaussian:
       break;
   }
-  const at::Tensor squared = residual.to(at::kDouble).square().mean(1);
+  const at::Tensor squared = mean(residual.to(at::kDouble).square());
   return 0.5 * (std::log(2.0 * std::numbers::pi) + log_noise_ + squared * (-log_noise_).exp());
 }
 

@@ -37,6 +37,9 @@ class Trainer {
   // there are validation rows.
   void run(std::int64_t last = 0);
 
+  // Training rows by number, (B) in int64, with the features that are known.
+  Batch batch_of(const at::Tensor& index) const;
+
   // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
   double step(const Batch& batch);
 
@@ -50,9 +53,9 @@ class Trainer {
   double noise() const;  // sd, mean over members: learned with Loss::gaussian
 
  private:
+  void perturb();
   void make_groups();
   std::vector<at::Tensor> held_features(const Dataset& rows) const;
-  Batch batch_of(const at::Tensor& index) const;
   void make_optimiser();
   void clip() const;
   double rate_at(std::int64_t step) const;  // relative to the learning rate
@@ -71,7 +74,8 @@ class Trainer {
   std::string phase_;
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
-  at::Tensor log_noise_;                                    // (E) log s^2, a leaf, with Loss::gaussian
+  at::Tensor targets_, weights_;  // (E, n) of members that see rows differently; else undefined
+  at::Tensor log_noise_;          // (E) log s^2, a leaf, with Loss::gaussian
   std::vector<ParameterGroup> groups_;
   std::unique_ptr<torch::optim::Optimizer> optimiser_;
 

@@ -92,51 +92,6 @@ Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Da
   return s;
 }
 
-// The marginal likelihood as a function of the raw parameters and log s^2.
-class Objective {
- public:
-  Objective(Kernel& kernel, const SumOfProducts& products, double share, at::Tensor x, at::Tensor y,
-            const std::function<bool()>& keep_going)
-      : kernel_(kernel), share_(share), x_(std::move(x)), y_(std::move(y)), keep_going_(keep_going) {
-    const double* raw = kernel.parameters().raw().data_ptr<double>();
-    start_.assign(raw, raw + kernel.parameters().size());
-    start_.push_back(kStartLogNoise);
-    deviations_ = prior_deviations(kernel, products);
-  }
-
-  const std::vector<double>& start() const { return start_; }
-
-  Evaluation operator()(const std::vector<double>& at) {
-    at::Tensor raw = kernel_.parameters().raw();
-    raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
-    at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
-    raw.mutable_grad() = at::zeros_like(raw);
-    const at::Tensor value = exact_evidence(kernel_, share_, x_, y_, log_noise);
-    value.backward();
-    Evaluation evaluation;
-    evaluation.value = value.item<double>();
-    const double* gradient = raw.grad().data_ptr<double>();
-    evaluation.gradient.assign(gradient, gradient + raw.numel());
-    evaluation.gradient.push_back(log_noise.grad().item<double>());
-    add_weak_prior(at, start_, static_cast<double>(y_.size(0)), evaluation, deviations_);
-    return evaluation;
-  }
-
-  LbfgsResult search(const std::vector<double>& from, int iterations) {
-    LbfgsOptions options;
-    options.iterations = iterations;
-    return minimise([this](const std::vector<double>& at) { return (*this)(at); }, from, options,
-                    [this](int, double) { return !keep_going_ || keep_going_(); });
-  }
-
- private:
-  Kernel& kernel_;
-  double share_;
-  std::vector<double> start_, deviations_;  // of the prior
-  at::Tensor x_, y_;
-  const std::function<bool()>& keep_going_;
-};
-
 // Raw columns of parameters that the formula does not state, by the end of their path.
 std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const SumOfProducts& products,
                                                     const std::string& name) {
@@ -198,22 +153,26 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t 
 }
 
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std::uint64_t seed,
-                  const std::function<bool()>& keep_going) {
+                  const std::function<bool()>& keep_going, std::optional<double> log_noise) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
   Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
-  Objective objective(kernel, surrogate.products, model.spec().share(), surrogate.x, few.y, keep_going);
+  EvidenceSearch objective(
+      kernel, surrogate.products, few.size(),
+      [&](const at::Tensor& noise) { return exact_evidence(kernel, model.spec().share(), surrogate.x, few.y, noise); },
+      log_noise);
+  const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
 
   const auto lengthscales = free_columns(kernel, surrogate.products, "lengthscale");
   const std::vector<double> start = objective.start();
-  LbfgsResult best = objective.search(start, kScreening);
+  LbfgsResult best = objective.search(start, kScreening, go_on);
   for (const double factor : {0.3, 0.1}) {
     if (lengthscales.empty()) break;
     std::vector<double> from = start;
     for (const auto& columns : lengthscales) {
       for (const std::int64_t column : columns) from[column] += std::log(factor);
     }
-    LbfgsResult found = objective.search(from, kScreening);
+    LbfgsResult found = objective.search(from, kScreening, go_on);
     if (found.value < best.value) best = std::move(found);
   }
   // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
@@ -222,7 +181,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std
   for (const auto& columns : free_columns(kernel, surrogate.products, "period")) {
     const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
       for (const std::int64_t each : columns) from[each] = log_period(from[each]);
-      LbfgsResult found = objective.search(from, steps);
+      LbfgsResult found = objective.search(from, steps, go_on);
       if (found.value < best.value) best = std::move(found);
     };
     const std::vector<double> from_here = best.x;
@@ -235,7 +194,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std
       try_from(best.x, kPolishing, [&](double log_period) { return log_period + std::log(factor); });
     }
   }
-  best = objective.search(best.x, kPolishing);
+  best = objective.search(best.x, kPolishing, go_on);
 
   objective(best.x);  // leaves the best values in `kernel`
   for (const Parameter& each : model.kernel().parameters().parameters()) {

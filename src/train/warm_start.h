@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "ick/model/model.h"
 
@@ -10,10 +11,10 @@ namespace ick {
 // Starting values for kernel parameters, by the marginal likelihood of an exact Gaussian process on a few hundred
 // rows, in which an RBF kernel on the standardised inputs stands for each network. Lengthscales start from several
 // sizes and unknown periods from several peaks of the spectrum, because gradient descent leaves the valley it starts
-// in for neither. All members of `model` get the values. Returns log s^2, the noise found. `keep_going` is asked now
-// and then.
+// in for neither. All members of `model` get the values. Returns log s^2, the noise found, or `log_noise` if that is
+// given. `keep_going` is asked now and then.
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std::uint64_t seed,
-                  const std::function<bool()>& keep_going);
+                  const std::function<bool()>& keep_going, std::optional<double> log_noise = {});
 
 // Fills in InputSummary::frequencies of columns that repeating kernels read.
 void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t seed, Encoder& encoder);

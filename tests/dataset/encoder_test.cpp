@@ -368,5 +368,22 @@ TEST(Dataset, SelectsRowsInTheOrderAsked) {
   EXPECT_EQ(encode(table, encoder, false).select(at::empty({0}, at::kLong)).size(), 0);
 }
 
+TEST(DrawRows, AreSomeOfThemInOrder) {
+  EXPECT_TRUE(draw_rows(5, 5, 1).equal(at::arange(5, at::kLong)));
+  EXPECT_TRUE(draw_rows(5, 9, 1).equal(at::arange(5, at::kLong)));
+  EXPECT_EQ(draw_rows(5, 0, 1).size(0), 0);
+  // Each row is drawn as often as any other: 2000 draws of 3 of 10, five standard errors.
+  std::vector<double> counts(10, 0.0);
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    const at::Tensor drawn = draw_rows(10, 3, seed);
+    ASSERT_EQ(drawn.size(0), 3);
+    EXPECT_TRUE((drawn.diff() > 0).all().item<bool>());
+    for (std::int64_t i = 0; i < 3; ++i) counts[static_cast<std::size_t>(drawn[i].item<std::int64_t>())] += 1.0;
+  }
+  for (const double count : counts) EXPECT_NEAR(count / 2000.0, 0.3, 5.0 * std::sqrt(0.3 * 0.7 / 2000.0));
+  EXPECT_TRUE(draw_rows(1000, 40, 7).equal(draw_rows(1000, 40, 7)));
+  EXPECT_FALSE(draw_rows(1000, 40, 7).equal(draw_rows(1000, 40, 8)));
+}
+
 }  // namespace
 }  // namespace ick

@@ -4,13 +4,14 @@
 Run in this folder:  /usr/bin/python3 metrics.py > metrics.csv     (numpy and scipy)
 
 By other roads than the library takes: densities, means and intervals from scipy.stats, the rank correlation from
-scipy.stats.spearmanr, the continuous ranked probability score from its definition, by numerical integration.
+scipy.stats.spearmanr, the continuous ranked probability score from its definition, by numerical integration, the
+histogram of the probability integral transform from numpy and each law's own distribution function.
 """
 
 import numpy as np
 from scipy import integrate, stats
 
-LEVELS = (0.5, 0.8, 0.9, 0.95)
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 random = np.random.default_rng(20240612)
 
 
@@ -36,9 +37,13 @@ def scores(y, laws, training):
     yield -np.average(density)
     yield np.average(training.logpdf(y) - density)
     yield np.average([crps(value, law) for law, value in zip(laws, y)])
-    for level in LEVELS:
-        ends = [law.interval(level) for law in laws]
-        yield np.average([low <= value <= high for (low, high), value in zip(ends, y)])
+    ends = [np.array([law.interval(level) for law in laws]).T for level in LEVELS]
+    for low, high in ends:
+        yield np.average((low <= y) & (y <= high))
+    for low, high in ends:
+        yield np.average(high - low)
+    transform = [law.cdf(value) for law, value in zip(laws, y)]
+    yield from np.histogram(transform, bins=10, range=(0.0, 1.0))[0] / len(y)
 
 
 def text(values):
@@ -54,7 +59,9 @@ def log_normal(location, scale):
 
 
 # y, centre and width are those of the logarithm where the law is log-normal
-print("case,law,y,centre,width,training centre,training width,rmse,mae,r2,spearman,nlpd,msll,crps", *LEVELS, sep=",")
+print("case,law,y,centre,width,training centre,training width,rmse,mae,r2,spearman,nlpd,msll,crps",
+      *(f"coverage {level}" for level in LEVELS), *(f"width {level}" for level in LEVELS),
+      *(f"pit {i}" for i in range(10)), sep=",")
 for name, law, rows, scale, shift, digits in [
     ("two rows", normal, 2, 1.0, 0.0, 17),
     ("plain", normal, 40, 1.0, 0.0, 17),

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
+#include "ick/base/seed.h"
 
 namespace ick {
 namespace {
@@ -37,11 +38,11 @@ TEST(Metrics, Golden) {
     std::istringstream in(line);
     std::vector<std::string> cells;
     for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
-    ASSERT_EQ(cells.size(), 18u);
+    ASSERT_EQ(cells.size(), 34u);
     const auto number = [&](std::size_t i) { return std::stod(cells.at(i)); };
     const Numbers y = numbers_in(cells[2]), centre = numbers_in(cells[3]), width = numbers_in(cells[4]);
     ++cases[cells[1]];
-    const Scores found = (cells[1] == "normal" ? score : score_log)(y, centre, width, number(5), number(6));
+    const Scores found = (cells[1] == "normal" ? score : score_log)(y, centre, width, number(5), number(6), {});
     const std::vector<std::pair<const char*, double>> values = {
         {"rmse", found.rmse}, {"mae", found.mae},   {"r2", found.r2},    {"spearman", found.spearman},
         {"nlpd", found.nlpd}, {"msll", found.msll}, {"crps", found.crps}};
@@ -52,9 +53,17 @@ TEST(Metrics, Golden) {
     }
     EXPECT_NEAR(found.crps / number(13), 1.0, 1e-10) << cells[0];
     std::size_t column = 14;
-    for (const char* level : {"0.5", "0.8", "0.9", "0.95"})
-      EXPECT_DOUBLE_EQ(found.coverage.at(level), number(column++)) << cells[0] << ": " << level;
-    EXPECT_EQ(found.coverage.size(), 4u);
+    for (const char* level : {"0.5", "0.8", "0.9", "0.95", "0.99"}) {
+      EXPECT_DOUBLE_EQ(found.coverage.at(level), number(column)) << cells[0] << ": " << level;
+      EXPECT_NEAR(found.width.at(level) / number(column + 5), 1.0, 1e-12) << cells[0] << ": " << level;
+      ++column;
+    }
+    EXPECT_EQ(found.coverage.size(), 5u);
+    EXPECT_EQ(found.width.size(), 5u);
+    ASSERT_EQ(found.pit.size(), 10u);
+    for (std::size_t bin = 0; bin < 10; ++bin) {
+      EXPECT_DOUBLE_EQ(found.pit[bin], number(24 + bin)) << cells[0] << ": pit " << bin;
+    }
     EXPECT_EQ(found.rows, std::ssize(y));
   }
   EXPECT_EQ(cases, (std::map<std::string, int>{{"log_normal", 2}, {"normal", 5}}));
@@ -73,9 +82,67 @@ TEST(Metrics, ByHand) {
   const double half_log = 0.5 * std::log(2.0 * std::numbers::pi);
   EXPECT_DOUBLE_EQ(found.nlpd, half_log + (0.5 + 2.0 + 0.125 + std::log(4.0)) / 3.0);
   EXPECT_NEAR(found.msll, (0.5 + 2.0 + 0.125 + std::log(4.0)) / 3.0 - (9.0 / 8.0 + 3.0 * std::log(2.0)) / 3.0, 1e-14);
-  // |z| = 1, 2, 0.5; the half widths are 0.674, 1.282, 1.645 and 1.960.
+  // |z| = 1, 2, 0.5; the half widths are 0.674, 1.282, 1.645, 1.960 and 2.576. The mean sd is 2.
   EXPECT_DOUBLE_EQ(found.coverage.at("0.5"), 1.0 / 3.0);
   for (const char* level : {"0.8", "0.9", "0.95"}) EXPECT_DOUBLE_EQ(found.coverage.at(level), 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(found.coverage.at("0.99"), 1.0);
+  EXPECT_NEAR(found.width.at("0.95"), 4.0 * 1.9599639845400545, 1e-14);
+  EXPECT_NEAR(found.width.at("0.99"), 4.0 * 2.5758293035489004, 1e-14);
+  // z = 1, -2, 0.5: Phi is 0.841, 0.023, 0.691.
+  const double third = 1.0 / 3.0;
+  EXPECT_EQ(found.pit, (Numbers{third, 0, 0, 0, 0, 0, third, 0, third, 0}));
+}
+
+// Phi is 1 and 0, to the last bit, where z is large; 0.5 opens the sixth bin.
+TEST(Metrics, TransformAtTheEnds) {
+  const Scores found = score({{50.0, -50.0, 0.0, 9.0}}, Numbers(4, 0.0), Numbers(4, 1.0), 0.0, 1.0);
+  EXPECT_EQ(found.pit, (Numbers{0.25, 0, 0, 0, 0, 0.25, 0, 0, 0, 0.5}));
+}
+
+// Where y follows the predictive law each bin holds a tenth: 40000 rows, four standard errors of sqrt(0.09 / 40000).
+// Predictions half as wide put P(|z| > 0.5 * 1.2816) into the outer two.
+TEST(Metrics, TransformIsUniformUnderTheLaw) {
+  Random random(11);
+  Numbers y, mean, sd, half;
+  for (int i = 0; i < 40000; ++i) {
+    mean.push_back(3.0 * random.normal());
+    sd.push_back(0.1 + random.uniform());
+    half.push_back(0.5 * sd.back());
+    y.push_back(mean.back() + sd.back() * random.normal());
+  }
+  for (const double share : score(y, mean, sd, 0.0, 1.0).pit) EXPECT_NEAR(share, 0.1, 0.006);
+  const Numbers narrow = score(y, mean, half, 0.0, 1.0).pit;
+  EXPECT_NEAR(narrow.front() + narrow.back(), std::erfc(0.5 * 1.2815515655446004 / std::numbers::sqrt2), 0.01);
+}
+
+// Half widths that somebody else gives, here 2 level: the residuals 1, 2 and 0.5 are inside from 0.5, 1 and 0.25.
+TEST(Metrics, IntervalsAreTheCallers) {
+  const Numbers y = {1, 1, 4}, mean = {0, 3, 2}, sd = {1, 1, 4};
+  const auto twice = [](double level) { return 2.0 * level; };
+  const Scores found = score(y, mean, sd, 1.0, 2.0, twice), gaussian = score(y, mean, sd, 1.0, 2.0);
+  for (const auto& [name, share] : found.coverage) EXPECT_DOUBLE_EQ(share, 2.0 / 3.0) << name;  // an end is inside
+  for (const auto& [name, width] : found.width) EXPECT_DOUBLE_EQ(width, 8.0 * std::stod(name)) << name;
+  EXPECT_EQ(found.pit, gaussian.pit);
+  EXPECT_EQ(found.nlpd, gaussian.nlpd);
+  EXPECT_EQ(found.crps, gaussian.crps);
+  EXPECT_EQ(found.msll, gaussian.msll);
+
+  // Of log-normal predictions, by their ends in the target's units.
+  const Numbers log_y = {0.3, -1.1, 2.0, 0.9}, location = {0.1, 0.4, 1.1, 0.9}, scale = {0.4, 0.8, 0.7, 1e-9};
+  const Scores logs = score_log(log_y, location, scale, 0.0, 1.0, twice);
+  for (const auto& [name, share] : logs.coverage) {
+    double inside = 0.0, width = 0.0;
+    for (std::size_t i = 0; i < log_y.size(); ++i) {
+      const double step = 2.0 * std::stod(name) * scale[i];
+      const double low = std::exp(location[i] - step), high = std::exp(location[i] + step);
+      inside += low <= std::exp(log_y[i]) && std::exp(log_y[i]) <= high ? 0.25 : 0.0;
+      width += 0.25 * (high - low);
+    }
+    EXPECT_DOUBLE_EQ(share, inside) << name;
+    EXPECT_NEAR(logs.width.at(name) / width, 1.0, 1e-14) << name;
+  }
+  EXPECT_EQ(logs.coverage.at("0.5"), 0.5);
+  EXPECT_EQ(logs.coverage.at("0.99"), 1.0);
 }
 
 // At its mean the score of N(m, s^2) is s (sqrt 2 - 1) / sqrt pi; far away it is the distance less s / sqrt pi.

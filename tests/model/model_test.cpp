@@ -223,7 +223,7 @@ TEST(Model, RestoredFromItsStateItIsTheSameBitForBit) {
     EXPECT_EQ(again.trainable(), model.trainable()) << formula;
     if (model.spec().kernels_only()) {
       EXPECT_TRUE(again.linear_features(made.rows.x).equal(model.linear_features(made.rows.x))) << formula;
-      EXPECT_TRUE(again.residual(made.rows.x).equal(model.residual(made.rows.x))) << formula;
+      EXPECT_TRUE(again.missed_variance(made.batch()).equal(model.missed_variance(made.batch()))) << formula;
     }
     const TensorState state = model.state(), second = again.state();
     ASSERT_EQ(state.size(), second.size()) << formula;
@@ -300,35 +300,11 @@ TEST_F(LinearModel, VarianceAndWhatTheFeaturesMiss) {
   EXPECT_TRUE(at::allclose(prior[0], at::full({30}, (2.7 + periodic) / 3.0, at::kDouble), 1e-12));
   const at::Tensor phi = model_.linear_features(made_.rows.x).narrow(2, 0, model_.features());
   const at::Tensor missed = prior - phi.square().sum(2);
-  EXPECT_TRUE(at::allclose(model_.residual(made_.rows.x), missed, 1e-6, 1e-6));
+  EXPECT_TRUE(at::allclose(model_.missed_variance(made_.batch()), missed, 1e-6, 1e-6));
+  const std::vector<at::Tensor> residuals = model_.residuals(made_.rows.x);
+  ASSERT_EQ(residuals.size(), 3u);
+  EXPECT_TRUE(at::allclose(residuals[0] + residuals[1] + residuals[2], missed, 1e-6, 1e-6));
   EXPECT_GT(missed.max().item<double>(), 0.01);  // six points are too few: there is something to miss
-}
-
-// bias + T^-1/2 sum_t sum_hk W_thk phi_th z_tk with weights of our own.
-TEST(Model, IsLinearInItsLastLayers) {
-  at::NoGradGuard no_grad;
-  const ModelCase made("y ~ mlp(a) * mlp(b, site) * rbf(day, points=5) + mlp(b) + linear(a)", mixed_table(15, 9));
-  Model model = made.model(two_members());
-  const std::vector<Model::LastLayer> layers = model.last_layers(made.batch());
-  ASSERT_EQ(layers.size(), 3u);
-  at::Tensor expected = at::empty({2, 15}, at::kDouble);
-  for (std::int64_t e = 0; e < 2; ++e) {
-    std::vector<at::Tensor> weights;
-    const double bias = 0.25 + static_cast<double>(e);
-    at::Tensor sum = at::zeros({15}, at::kDouble);
-    for (const Model::LastLayer& layer : layers) {
-      const at::Tensor z = layer.z[e].to(at::kDouble);
-      const bool has_network = layer.phi.defined();
-      const std::int64_t rows = has_network ? layer.phi.size(2) : 1;
-      const at::Tensor weight = normals({rows, z.size(1)}, 20 + static_cast<std::uint64_t>(e));
-      const at::Tensor phi = has_network ? layer.phi[e].to(at::kDouble) : at::ones({15, 1}, at::kDouble);
-      sum = sum + (phi.matmul(weight) * z).sum(1);
-      weights.push_back((has_network ? weight : weight[0]).to(at::kFloat));
-    }
-    model.set_last_layers(e, weights, bias);
-    expected[e] = bias + sum / std::sqrt(3.0);
-  }
-  EXPECT_TRUE(at::allclose(model(made.batch()).to(at::kDouble), expected, 1e-5, 1e-5));
 }
 
 TEST(Model, CountsWhatIsTrained) {

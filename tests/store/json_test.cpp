@@ -21,6 +21,10 @@ FitOptions unusual_options() {
   FitOptions o;
   o.seed = 18446744073709551557u;
   o.members = 3;
+  o.posterior = Posterior::ntk;
+  o.perturbation = Perturbation::bootstrap;
+  o.noise = 0.7;
+  o.noise_formula = "sigma ~ rbf(\"gr\u00f6\u00dfe\")";
   o.epochs = 17;
   o.batch = 48;
   o.layers = {7, 5};
@@ -47,6 +51,10 @@ FitOptions unusual_options() {
 void expect_same(const FitOptions& a, const FitOptions& b) {
   EXPECT_EQ(a.seed, b.seed);
   EXPECT_EQ(a.members, b.members);
+  EXPECT_EQ(a.posterior, b.posterior);
+  EXPECT_EQ(a.perturbation, b.perturbation);
+  EXPECT_EQ(a.noise, b.noise);
+  EXPECT_EQ(a.noise_formula, b.noise_formula);
   EXPECT_EQ(a.epochs, b.epochs);
   EXPECT_EQ(a.batch, b.batch);
   EXPECT_EQ(a.layers, b.layers);
@@ -85,6 +93,15 @@ TEST(Json, EveryChoiceHasItsName) {
     o.optimiser = each;
     EXPECT_EQ(options_from_json(to_json(o)).optimiser, each);
   }
+  for (const Posterior each :
+       {Posterior::ensemble, Posterior::nngp, Posterior::ntk, Posterior::laplace, Posterior::exact}) {
+    o.posterior = each;
+    EXPECT_EQ(options_from_json(to_json(o)).posterior, each);
+  }
+  for (const Perturbation each : {Perturbation::none, Perturbation::bootstrap, Perturbation::noise}) {
+    o.perturbation = each;
+    EXPECT_EQ(options_from_json(to_json(o)).perturbation, each);
+  }
   for (const Gaps each : {Gaps::refuse, Gaps::drop, Gaps::fill}) {
     o.gaps = each;
     EXPECT_EQ(options_from_json(to_json(o)).gaps, each);
@@ -92,6 +109,18 @@ TEST(Json, EveryChoiceHasItsName) {
   Json json = to_json(o);
   json["loss"] = "mean";
   EXPECT_THROW(options_from_json(json), DataError);
+}
+
+// What the first version did not know has the values it stood for.
+TEST(Json, OptionsOfTheFirstFormat) {
+  Json json = to_json(unusual_options());
+  for (const char* name : {"posterior", "perturbation", "noise", "noise_formula"}) json.erase(name);
+  FitOptions expected = unusual_options();
+  expected.posterior = Posterior::ensemble;
+  expected.perturbation = Perturbation::none;
+  expected.noise = 0.0;
+  expected.noise_formula = "";
+  expect_same(options_from_json(json), expected);
 }
 
 TEST(Json, EncodersComeBack) {
@@ -171,6 +200,8 @@ TEST(Json, ReportsComeBack) {
   scores.msll = -1.5;
   scores.crps = 0.75;
   scores.coverage = {{"0.5", 0.48}, {"0.9", 1.0}};
+  scores.width = {{"0.5", 1.0 / 7.0}, {"0.9", 2.5}};
+  scores.pit = {0.2, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
   report.holdout = scores;
   const FitReport back = report_from_json(through_text(to_json(report)));
   expect_same(back.options, report.options);
@@ -200,6 +231,8 @@ TEST(Json, ReportsComeBack) {
   EXPECT_EQ(back.holdout->msll, scores.msll);
   EXPECT_EQ(back.holdout->crps, scores.crps);
   EXPECT_EQ(back.holdout->coverage, scores.coverage);
+  EXPECT_EQ(back.holdout->width, scores.width);
+  EXPECT_EQ(back.holdout->pit, scores.pit);
 }
 
 }  // namespace

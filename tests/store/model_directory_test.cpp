@@ -21,6 +21,7 @@
 #include "ick/table/csv.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
+#include "support/store_case.h"
 #include "table/scratch.h"
 
 namespace ick {
@@ -28,28 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    path_ = (fs::temp_directory_path() / "ick_store_XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-  }
-  ~ScratchFolder() { fs::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path_)) names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::string path_;
-};
 
 // A model with random weights and, for kernels only, a random posterior: as good as a trained one to keep.
 Fit made_fit(const ModelCase& made, std::uint64_t seed = 3) {
@@ -62,20 +41,10 @@ Fit made_fit(const ModelCase& made, std::uint64_t seed = 3) {
   fit.report.rows = made.table.rows;
   if (made.plan.spec.kernels_only()) {
     const std::int64_t size = fit.model.model->features() + 1;
-    fit.model.posterior = (0.1 * normals({size, size}, 5)).tril(-1) + 2.0 * at::eye(size, at::kDouble);
+    fit.model.posterior = Posterior::exact;
+    fit.model.factor = (0.1 * normals({size, size}, 5)).tril(-1) + 2.0 * at::eye(size, at::kDouble);
   }
   return fit;
-}
-
-void expect_same(const Prediction& a, const Prediction& b) {
-  const auto same = [](const std::vector<double>& x, const std::vector<double>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](double p, double q) { return p == q || (std::isnan(p) && std::isnan(q)); });
-  };
-  EXPECT_TRUE(same(a.mean, b.mean));
-  EXPECT_TRUE(same(a.sd, b.sd));
-  EXPECT_TRUE(same(a.lower, b.lower));
-  EXPECT_TRUE(same(a.upper, b.upper));
 }
 
 Table renamed(Table table, const std::vector<std::pair<std::string, std::string>>& names) {
@@ -93,11 +62,11 @@ void expect_round_trip(const ModelCase& made) {
   const Fit fit = made_fit(made);
   save_model(fit, path, made.table, {"table.csv", made.table.names(), 77}, "{\"epoch\": 1}\n");
   const StoredModel stored = load_model(path);
-  expect_same(stored.model.predict(made.table, 0.8), fit.model.predict(made.table, 0.8));
+  expect_same(stored.model.predict(made.table, {0.8}), fit.model.predict(made.table, {0.8}));
   EXPECT_EQ(stored.origin.path, "table.csv");
   EXPECT_EQ(stored.origin.columns, made.table.names());
   EXPECT_EQ(stored.origin.fingerprint, 77u);
-  EXPECT_EQ(stored.format, 1);
+  EXPECT_EQ(stored.format, 2);
   EXPECT_EQ(print(stored.model.spec().formula), print(made.plan.spec.formula));
   EXPECT_EQ(stored.model.noise, 0.37);
   EXPECT_EQ(read_file(path + "/train.log.jsonl"), "{\"epoch\": 1}\n");
@@ -291,9 +260,9 @@ std::string rewritten(const std::string& text, const std::function<void(Json&)>&
 
 TEST_P(Damage, NewerFormats) {
   const std::string file = path_ + "/model.json", whole = read_file(file);
-  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 2; }));
+  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 3; }));
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
-            "f/model.json: written in format 2, but this ick reads formats up to 1; use a newer ick");
+            "f/model.json: written in format 3, but this ick reads formats up to 2; use a newer ick");
   overwrite(file, rewritten(whole, [](Json& json) { json["formula"] = "y ~ wavelet(a)"; }));
   const std::string version = Json::parse(whole).at("ick_version");
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
@@ -466,12 +435,12 @@ TEST(Checkpoint, DamageIsSeen) {
 TEST(Checkpoint, OfANewerFormat) {
   const ScratchFolder folder;
   const std::string path = folder / "c";
-  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 2})"}});
+  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 3})"}});
   const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   for (int byte = 0; byte < 4; ++byte) bytes += static_cast<char>(sum >> (8 * byte) & 0xff);
   overwrite(path, bytes);
   EXPECT_EQ(message_of<DataError>([&] { load_checkpoint(path); }, path),
-            "f: written in format 2, but this ick reads formats up to 1; use a newer ick");
+            "f: written in format 3, but this ick reads formats up to 2; use a newer ick");
 }
 
 }  // namespace

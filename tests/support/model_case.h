@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "ick/model/fitted.h"
+#include "ick/posterior/fitted.h"
 #include "ick/train/fit.h"
 #include "support/table_case.h"
 

@@ -74,14 +74,6 @@ struct TrainCase {
   }
 };
 
-inline Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
-  Batch batch;
-  batch.x = rows.x.narrow(0, first, count);
-  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.narrow(0, first, count));
-  batch.y = rows.y.narrow(0, first, count);
-  return batch;
-}
-
 inline std::vector<NamedTensor> all_parameters(const Model& model) {
   std::vector<NamedTensor> all = model.network_parameters();
   for (const NamedTensor& each : model.kernel_parameters()) all.push_back(each);

@@ -128,36 +128,52 @@ TEST(LinearEvidence, GradientIsThatOfDifferences) {
   EXPECT_LT(of_noise.error, 1e-7);
 }
 
-// k* (K + s^2 I)^-1 y and k** - k* (K + s^2 I)^-1 k*, with K = Phi Phi'.
-TEST(LinearPosterior, IsTheGaussianProcessOfItsFeatures) {
-  const TrainCase on(generic_table(30), kKernels);
-  const auto model = scattered_model(on);
-  const double variance = 0.07;
-  const at::Tensor x = on.rows.x.narrow(0, 0, 20), y = on.rows.y.narrow(0, 0, 20), other = on.rows.x.narrow(0, 20, 10);
-  const LinearPosterior posterior = linear_posterior(*model, x, y, variance);
-  const at::Tensor phi = model->linear_features(x)[0].detach(), there = model->linear_features(other)[0].detach();
-  const at::Tensor inverse = at::linalg_inv(phi.matmul(phi.t()) + variance * eye(20));
-  const at::Tensor cross = there.matmul(phi.t());
-  const at::Tensor mean = cross.matmul(inverse).mv(y);
-  const at::Tensor spread = (there.square().sum(1) - (cross.matmul(inverse) * cross).sum(1));
-  EXPECT_TRUE(at::allclose(there.mv(posterior.mean), mean, 1e-9, 1e-10));
-  const at::Tensor solved = at::linalg_solve(posterior.factor, there.t());
-  EXPECT_TRUE(at::allclose(solved.square().sum(0), spread, 1e-8, 1e-10));
-  EXPECT_GT(spread.min().item<double>(), 0.0);
-  EXPECT_GT(mean.abs().max().item<double>(), 0.1);
+// A normal of deviation three about the start of each raw number, of 0.2 about what the formula states, over the rows.
+TEST(EvidenceSearch, HasAWeakPrior) {
+  const at::Tensor x = standard_normal_rows(12, 2, 1), y = standard_normal_rows(12, 1, 2).squeeze(1);
+  const SumOfProducts products = canonical(parse_expression("rbf(t, lengthscale=0.7) * matern12(s)"));
+  Kernel kernel(products, summarise(x, {"t", "s"}));
+  const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 0.4, x, y, log_noise); };
+  EvidenceSearch search(kernel, products, 12, evidence);
+  const std::vector<double> start = search.start();
+  ASSERT_EQ(std::ssize(start), kernel.parameters().size() + 1);
+  EXPECT_EQ(start.back(), kStartLogNoise);
 
-  // The model with these weights is that mean, in float32.
-  model->set_linear_weights(posterior.mean.unsqueeze(0));
-  const at::Tensor f = (*model)(batch_of(on.rows, 20, 10))[0].detach().to(at::kDouble);
-  EXPECT_TRUE(at::allclose(f, mean, 1e-4, 1e-4));
+  std::vector<double> at = start;
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] += 0.3 + 0.1 * static_cast<double>(i);
+  std::int64_t stated = -1;
+  for (const Parameter& each : kernel.parameters().parameters()) {
+    if (each.path == "term1.t.rbf.lengthscale") stated = each.first;
+  }
+  ASSERT_GE(stated, 0);
+  const Evaluation found = search(at);
+  const at::Tensor raw = kernel.parameters().raw();
+  for (std::int64_t i = 0; i < raw.numel(); ++i) EXPECT_EQ(raw[0][i].item<double>(), at[i]);
+  const at::Tensor log_noise = scalar(at.back()).requires_grad_(true);
+  raw.mutable_grad() = at::Tensor();
+  const at::Tensor alone = evidence(log_noise);
+  alone.backward();
+  double value = alone.item<double>();
+  for (std::int64_t i = 0; i < std::ssize(at); ++i) {
+    const double off = at[i] - start[i], deviation = i == stated ? 0.2 : 3.0;
+    value += off * off / (2.0 * deviation * deviation * 12.0);
+    const double gradient = i == raw.numel() ? log_noise.grad().item<double>() : raw.grad()[0][i].item<double>();
+    EXPECT_NEAR(found.gradient[i], gradient + off / (deviation * deviation * 12.0), 1e-12);
+  }
+  EXPECT_NEAR(found.value, value, 1e-12);
 }
 
-TEST(WeakPrior, IsANormalOfDeviationThree) {
-  Evaluation evaluation{1.25, {0.5, -0.25}};
-  add_weak_prior({2.0, -1.0}, {0.5, -1.6}, 10.0, evaluation);
-  EXPECT_NEAR(evaluation.value, 1.25 + (1.5 * 1.5 + 0.6 * 0.6) / (2.0 * 9.0 * 10.0), 1e-15);
-  EXPECT_NEAR(evaluation.gradient[0], 0.5 + 1.5 / 90.0, 1e-15);
-  EXPECT_NEAR(evaluation.gradient[1], -0.25 + 0.6 / 90.0, 1e-15);
+TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
+  const at::Tensor x = standard_normal_rows(40, 1, 1), y = (2.0 * x).sin().squeeze(1);
+  const SumOfProducts products = canonical(parse_expression("rbf(t)"));
+  Kernel kernel(products, summarise(x, {"t"}));
+  const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 1.0, x, y, log_noise); };
+  EvidenceSearch search(kernel, products, 40, evidence, std::log(0.05));
+  EXPECT_EQ(search.start().back(), std::log(0.05));
+  EXPECT_EQ(search(search.start()).gradient.back(), 0.0);
+  const LbfgsResult best = search.search(search.start(), 20);
+  EXPECT_EQ(best.x.back(), std::log(0.05));
+  EXPECT_LT(best.value, search(search.start()).value - 0.01);
 }
 
 }  // namespace

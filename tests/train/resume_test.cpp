@@ -29,6 +29,13 @@ FitOptions small_options() {
 void expect_same(const Fit& a, const Fit& b) {
   EXPECT_EQ(first_difference(a.model.model->state(), b.model.model->state()), "");
   EXPECT_EQ(a.model.noise, b.model.noise);
+  EXPECT_EQ(a.model.amplitude, b.model.amplitude);
+  EXPECT_EQ(a.model.calibration.scores(), b.model.calibration.scores());
+  EXPECT_EQ(first_difference(support_state(a.model.support), support_state(b.model.support)), "");
+  ASSERT_EQ(a.model.direct == nullptr, b.model.direct == nullptr);
+  if (a.model.direct != nullptr) {
+    EXPECT_EQ(first_difference(a.model.direct->state(), b.model.direct->state()), "");
+  }
   EXPECT_EQ(a.report.epochs, b.report.epochs);
   EXPECT_EQ(a.report.best_epoch, b.report.best_epoch);
   ASSERT_EQ(a.report.validation.has_value(), b.report.validation.has_value());
@@ -36,6 +43,8 @@ void expect_same(const Fit& a, const Fit& b) {
   const Scores &left = *a.report.validation, &right = *b.report.validation;
   EXPECT_EQ(left.rows, right.rows);
   EXPECT_EQ(left.coverage, right.coverage);
+  EXPECT_EQ(left.width, right.width);
+  EXPECT_EQ(left.pit, right.pit);
   for (const auto field :
        {&Scores::rmse, &Scores::mae, &Scores::r2, &Scores::spearman, &Scores::nlpd, &Scores::msll, &Scores::crps}) {
     EXPECT_EQ(left.*field, right.*field);
@@ -70,6 +79,8 @@ struct ResumeCase {
   std::string name, formula;
   Optimiser optimiser = Optimiser::adamw;
   Loss loss = Loss::mse;
+  Posterior posterior = Posterior::ensemble;
+  Perturbation perturbation = Perturbation::none;
 };
 
 std::vector<ResumeCase> resume_cases() {
@@ -80,6 +91,9 @@ std::vector<ResumeCase> resume_cases() {
           {"gaussian", kHybrid, Optimiser::adamw, Loss::gaussian},
           {"trained points", "y ~ mlp(a, layers=[4]) * rbf(t, s, points=6, train_points=yes)", Optimiser::adam},
           {"kernels only", "y ~ rbf(t, points=6) + periodic(s, period=2, points=5)", Optimiser::adamw},
+          {"laplace", kHybrid, Optimiser::adamw, Loss::mse, Posterior::laplace},
+          {"bootstrap", kHybrid, Optimiser::adamw, Loss::mse, Posterior::ensemble, Perturbation::bootstrap},
+          {"noise", kHybrid, Optimiser::adamw, Loss::mse, Posterior::ensemble, Perturbation::noise},
           {"networks only", "y ~ mlp(a, b, layers=[5], norm=layer) * mlp(c, layers=[4])", Optimiser::sgd}};
 }
 
@@ -90,6 +104,10 @@ TEST(Resume, EqualsAFitWithoutInterruption) {
     FitOptions options = small_options();
     options.optimiser = each.optimiser;
     options.loss = each.loss;
+    options.posterior = each.posterior;
+    options.perturbation = each.perturbation;
+    if (each.perturbation == Perturbation::noise) options.noise = 0.4;
+    if (each.posterior == Posterior::laplace) options.members = 1;
     options.patience = 2;
     int steps = 0;
     FitHooks count;
@@ -161,6 +179,44 @@ TEST(Resume, RefusesTheCheckpointOfAnotherFit) {
   Checkpoint torn = kept;
   torn.numbers.erase("epoch");
   EXPECT_THROW(fit(table, parse_formula(kHybrid), small_options(), {}, &torn), DataError);
+}
+
+// Of the second training, which needs what the first has found.
+TEST(Resume, RefusesACheckpointWithoutItsOutcome) {
+  const Table table = generic_table(60);
+  Checkpoint kept;
+  FitHooks hooks;
+  hooks.interrupted = [&] { return kept.phase == "refit"; };
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
+  FitOptions often = small_options();
+  often.checkpoint_seconds = 0.0;
+  EXPECT_THROW(fit(table, parse_formula(kHybrid), often, hooks), Interrupted);
+  ASSERT_EQ(kept.phase, "refit");
+  const auto refused = [&](const Checkpoint& torn) {
+    try {
+      fit(table, parse_formula(kHybrid), small_options(), {}, &torn);
+      return false;
+    } catch (const DataError&) {
+      return true;
+    }
+  };
+  ASSERT_FALSE(refused(kept));
+  int parts = 0;
+  for (const auto& [name, value] : kept.numbers) {
+    if (!name.starts_with("outcome.")) continue;
+    Checkpoint torn = kept;
+    torn.numbers.erase(name);
+    EXPECT_TRUE(refused(torn)) << name;
+    ++parts;
+  }
+  for (std::size_t i = 0; i < kept.tensors.size(); ++i) {
+    if (!kept.tensors[i].first.starts_with("outcome.")) continue;
+    Checkpoint torn = kept;
+    torn.tensors.erase(torn.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_TRUE(refused(torn)) << kept.tensors[i].first;
+    ++parts;
+  }
+  EXPECT_EQ(parts, 10);
 }
 
 TEST(SameSeed, SameBits) {

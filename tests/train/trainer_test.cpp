@@ -89,6 +89,39 @@ TEST(TrainerLoss, IsTheDefinitionAndItsGradientThatOfDifferences) {
   }
 }
 
+// Members that see other targets, and rows more than once or not at all.
+TEST(TrainerLoss, OfRowsThatMembersSeeDifferently) {
+  const TrainCase on(generic_table(24), kHybrid);
+  for (const Loss loss : {Loss::mse, Loss::mae, Loss::huber, Loss::gaussian}) {
+    SCOPED_TRACE(choice_name(loss));
+    const auto model = on.model(2);
+    to_double(*model);
+    FitOptions options = plain_options(1, 24);
+    options.loss = loss;
+    const FitHooks hooks;
+    Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+    Batch batch = batch_of(on.rows, 0, 24);
+    batch.y = at::stack({on.rows.y, on.rows.y.flip(0)});
+    const at::Tensor f = (*model)(batch).detach(), losses = trainer.loss(batch);
+    for (std::int64_t e = 0; e < 2; ++e) {
+      const double expected = naive_loss(loss, f.narrow(0, e, 1), batch.y[e], std::log(0.1));
+      EXPECT_NEAR(losses[e].item<double>(), expected, 1e-11);
+    }
+    // Weights that are counts: the rows written out as often, the others not, over all rows.
+    at::Tensor counts = at::zeros({2, 24}, at::kDouble);
+    for (std::int64_t i = 0; i < 24; ++i) counts[0][(7 * i * i) % 24] += 1.0, counts[1][i] = 1.0;
+    batch.weights = counts;
+    const at::Tensor weighted = trainer.loss(batch);
+    std::vector<std::int64_t> again;
+    for (std::int64_t i = 0; i < 24; ++i) again.push_back((7 * i * i) % 24);
+    const at::Tensor index = at::tensor(again, at::kLong);
+    const double expected =
+        naive_loss(loss, f.narrow(0, 0, 1).index_select(1, index), batch.y[0].index_select(0, index), std::log(0.1));
+    EXPECT_NEAR(weighted[0].item<double>(), expected, 1e-11);
+    EXPECT_NEAR(weighted[1].item<double>(), losses[1].item<double>(), 1e-11);
+  }
+}
+
 TEST(TrainerLoss, GaussianLearnsTheNoise) {
   const TrainCase on(generic_table(64), "y ~ mlp(a, layers=[4])");
   const auto model = on.model(2);
@@ -351,6 +384,32 @@ TEST(TrainerStop, ALossThatIsNotFiniteIsAnError) {
   const auto model = on.model();
   Trainer trainer(*model, options, broken, nullptr, 1.0, hooks, "train");
   EXPECT_THROW(trainer.run(), NumericError);
+}
+
+// A term with two networks and a kernel, one of a network alone, one of weights alone.
+constexpr char kMixedTerms[] =
+    "y ~ mlp(a, layers=[5]) * mlp(b, layers=[3]) * rbf(t, points=4) + mlp(c, layers=[4]) + matern32(u, points=6)";
+
+// Features computed once give the steps that features computed at every step give.
+TEST(HeldKernels, TakeTheSameSteps) {
+  const TrainCase data(generic_table(64), kMixedTerms);
+  std::vector<double> losses[2];
+  for (int held = 0; held < 2; ++held) {
+    const auto model = data.model(3);
+    const at::Tensor kernel = model->kernel().parameters().raw().detach().clone();
+    FitOptions options;
+    options.optimiser = Optimiser::adamw;
+    options.epochs = 5, options.batch = 16, options.patience = 5, options.learning_rate = 0.01;
+    options.kernels = held == 1 ? KernelTraining::held : KernelTraining::learned;
+    options.kernel_rate = 0.0;
+    FitHooks hooks;
+    hooks.progress = [&](const Progress& p) { losses[held].push_back(p.loss); };
+    Trainer trainer(*model, options, data.rows, nullptr, 1.0, hooks, "train");
+    trainer.run();
+    EXPECT_TRUE(at::equal(kernel, model->kernel().parameters().raw().detach()));
+  }
+  ASSERT_EQ(losses[0].size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5 * losses[0][i]);
 }
 
 TEST(TrainerMembers, DoNotKnowOfEachOther) {

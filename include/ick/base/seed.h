@@ -25,7 +25,7 @@ class Random {
 //   seed_for(7, "term1.date.periodic.period")
 std::uint64_t seed_for(std::uint64_t seed, std::string_view path);
 
-// x with P(N(0,1) <= x) = u, 0 < u < 1 (relative error below 1e-15 after one Newton step on erfc).
+// x with P(N(0,1) <= x) = u, 0 < u < 1 (relative error below 1e-15).
 double normal_quantile(double u);
 
 }  // namespace ick

@@ -62,6 +62,9 @@ struct Dataset {
   Dataset select(const at::Tensor& index) const;  // (m) in int64
 };
 
+// `count` of the rows 0 .. rows - 1 drawn without replacement, in order; all when there are no more. (m) in int64
+at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed);
+
 // What was left out or made up on the way.
 struct EncodingNotes {
   std::int64_t without_target = 0;             // rows dropped

@@ -20,15 +20,24 @@ namespace ick {
 struct Batch {
   at::Tensor x;                           // (B, D) in float64
   std::vector<at::Tensor> networks;       // (B, F) in float32, for each network
-  at::Tensor y;                           // (B) in float64; may be undefined
+  at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
   std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
+  at::Tensor weights = {};                // (E, B) of the rows in the loss; undefined: all one
 };
+
+Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count);  // consecutive rows
 
 struct ModelOptions {
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
   std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
   Path path = Path::fused;                       // of feature maps
+};
+
+// What last layers are drawn from, for those who solve for them.
+enum class LayerPrior {
+  start,  // what the networks were drawn from; the model has no bias
+  even,   // weights and biases of a layer alike, N(0, 1 / (H + 1)), for hidden units that have been trained
 };
 
 using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
@@ -59,16 +68,19 @@ class Model {
   // One term of the sum, with its share of T^-1/2: (E, B)
   at::Tensor term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
 
-  // What the last, linear layers of the model multiply, everything before them held:
-  //   f = bias + T^-1/2 sum_t sum_hk W_thk phi_th z_tk
-  // phi (E, B, H + 1) of the term's first network, with a one for its bias; undefined for a term of weights alone.
-  // z (E, B, p), times the term's other networks.
-  struct LastLayer {
-    at::Tensor phi, z;
-  };
-  std::vector<LastLayer> last_layers(const Batch& batch) const;
-  // Sets W of each term, (H + 1, p) or (p) for weights alone, and the bias, of one member.
-  void set_last_layers(std::int64_t member, const std::vector<at::Tensor>& weights, double bias);
+  // The model as it is linear in its last layers, everything before them held:
+  //   f = sum_b sum_ij w_bij left_bi right_bj,   w ~ N(0, 1) at the start
+  // One pair for each term: left of its first network, right of its kernels and other networks. With LayerPrior::even
+  // a last pair is the bias.
+  std::vector<BilinearFeatures> last_layers(const Batch& batch, LayerPrior prior) const;
+  // Sets w of each pair for some members, (C, I, J) each, and the bias to nought where `prior` has none.
+  void set_last_layers(std::int64_t first_member, const std::vector<at::Tensor>& weights, LayerPrior prior);
+
+  // The model's derivative in all weights of its networks and kernels, in units of their prior deviations; for each
+  // term one pair for each layer. `missed`: the derivative of what the features leave out of the kernels, which is
+  // taken to have any direction. UsageError for a term with several networks.
+  enum class Part { carried, missed };
+  std::vector<BilinearFeatures> tangents(const Batch& batch, Part part = Part::carried) const;
 
   // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the
   // bias. (E, B, P + 1) in float64; f = phi . (w, bias).
@@ -78,8 +90,11 @@ class Model {
   // The variance of the kernels of such a model, sum_t k_t(x, x) / T, differentiable: (E, B) in float64.
   at::Tensor prior_variance(const at::Tensor& x) const;
 
-  // What the features of all kernel-only terms miss of the kernel's variance, (E, B) in float64.
-  at::Tensor residual(const at::Tensor& x) const;
+  // What each term's features miss of its kernels' variance, with the term's share: (E, B) in float64; undefined for
+  // terms without kernels.
+  std::vector<at::Tensor> residuals(const at::Tensor& x) const;
+  // The variance that this leaves out of f, networks taken as they are, sum_t residual_t mean_k prod_a f_tak^2: (E, B)
+  at::Tensor missed_variance(const Batch& batch) const;
 
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
@@ -91,6 +106,14 @@ class Model {
   Kernel& kernel() { return *kernel_; }
   const Kernel& kernel() const { return *kernel_; }
   std::vector<MapReport> maps() const;  // of terms with kernels
+
+  // What a term is made of. Networks live as long as the model.
+  struct TermParts {
+    std::vector<const Network*> networks;
+    std::vector<std::size_t> sources;  // which Batch::networks each reads
+    std::optional<Kernel> kernel;      // the sum of its products; shares its parameters with the model's
+  };
+  TermParts parts_of(std::size_t t) const;
 
   // Feature maps again, as the kernel's present parameters would have them: inducing points by pivoted Cholesky follow
   // starting values.
@@ -111,6 +134,7 @@ class Model {
   void make_kernel(const Encoder& encoder);
   void make_networks(const Encoder& encoder);
   MapOptions map_options(std::size_t t) const;
+  at::Tensor signal(const Term& term, const Batch& batch) const;
   at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& dropout) const;
 
   ModelSpec spec_;

@@ -22,6 +22,24 @@ struct NamedTensor {
   bool decays = true;  // weight decay applies: weights yes; biases and norms no
 };
 
+// Features that a pair of vectors makes by all products of an element of each:  sum_ij w_ij left_i right_j
+struct BilinearFeatures {
+  at::Tensor left;   // (E, B, I); undefined: a single one
+  at::Tensor right;  // (E, B, J)
+};
+
+// A fully connected network as a draw of a prior:
+//   a_1 = x W_1 + b_1,   a_{l+1} = phi(a_l) W_{l+1} + b_{l+1},   weights N(0, weight / fan-in), biases N(0, bias)
+// The last layer is the output's.
+struct DensePrior {
+  struct Layer {
+    double weight = 1.0, bias = 0.0;
+  };
+  std::string activation;  // relu, gelu, silu, tanh or erf
+  bool layer_norm = false;
+  std::vector<Layer> layers;
+};
+
 // f(x): E networks at once, on the columns of one source. Outputs start as draws of a prior with mean 0 and variance
 // about one for standardised inputs.
 class Network {
@@ -38,6 +56,15 @@ class Network {
   virtual const at::Tensor& last_bias() const = 0;
 
   virtual std::vector<NamedTensor> parameters() const = 0;  // paths below the network: layer1.weight
+
+  // The law that parameters are drawn from at the start; no value for a network that is not fully connected.
+  virtual std::optional<DensePrior> dense_prior() const { return std::nullopt; }
+
+  // The derivative of sum_k f_k(x) s_k in the weights and biases of each layer, at their present values, in units of
+  // their prior deviations, for `signal` s (1 or E, B, p): layer l's are left_i right_j with
+  //   left = (sqrt(var W_l) h_{l-1}, sqrt(var b_l)),   right = d(sum_k f_k s_k) / d a_l.
+  // First layer first. UsageError for a network without dense_prior(), or with a layer norm.
+  virtual std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const;
 };
 
 // What a network is made with, besides its arguments in the formula.

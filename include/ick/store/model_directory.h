@@ -11,11 +11,11 @@ namespace ick {
 // A model on disk: a folder with
 //   model.json            format version, formula, settings, columns with units and levels, scalings, kernels, scores
 //   weights.safetensors   parameters and inducing points
-//   posterior.safetensors the posterior's factor, for models of kernels only
+//   posterior.safetensors what variances, intervals and support need
 //   golden.csv            rows with their predictions, for verify_model
 //   train.log.jsonl       one line for each epoch
 // It appears whole or not at all. Nothing else is needed to predict.
-inline constexpr int kModelFormat = 1;
+inline constexpr int kModelFormat = 2;
 
 struct DataOrigin {
   std::string path;  // as given

@@ -34,4 +34,18 @@ std::string print(const Split& split);     // text that parse_split reads back
 std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t seed,
                            const std::vector<bool>& among = {});
 
+struct Block {
+  std::string name;  // "station = a", "date 2019-01-01 to 2019-03-07", "lat 47 to 48, lon 8 to 9"
+  std::vector<std::int64_t> rows;
+};
+
+// The given rows in groups, for a report: by the levels of a category or of an integer with few values; by up to `most`
+// spans of one column of times or numbers with about equally many rows (equal values stay together); by the cells of a
+// grid over several columns. Ranges are those of the rows, to a tenth of their width. In the order of the columns'
+// values; of more than 4 `most` blocks the largest stay and the others are joined as "other", the last. Rows without a
+// finite value in one of the columns are left out; without columns there are no blocks. DataError when a column is
+// absent or text.
+std::vector<Block> blocks_of(const Table& table, const std::vector<std::string>& columns,
+                             const std::vector<std::int64_t>& rows, int most = 10);
+
 }  // namespace ick

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/model/fitted.h"
+#include "ick/posterior/fitted.h"
 #include "ick/train/options.h"
 
 namespace ick {
@@ -35,7 +35,6 @@ struct FitPlan;
 // How a fit speaks and listens. All may be empty.
 struct FitHooks {
   std::function<void(const Progress&)> progress;
-  std::function<void(const std::string&)> note;       // a sentence for people
   std::function<bool()> interrupted;                  // asked at every step; true: write a checkpoint and stop
   std::function<void(const Checkpoint&)> checkpoint;  // keep this
   std::function<void(const FitPlan&)> planned;        // formula and rows are in order, training begins
@@ -48,7 +47,8 @@ struct FitReport {
   std::string validation_split, holdout_split;  // as text; "none"
   std::string validation_reason;                // why rows were set apart that way
   EncodingNotes notes;
-  std::optional<Scores> validation, holdout;  // of a model that has not seen these rows
+  // Of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
+  std::optional<Scores> validation, holdout;
   std::int64_t epochs = 0, best_epoch = 0;
   bool polished = false;  // the last layers are those in closed form
   double seconds = 0.0;
@@ -67,6 +67,7 @@ struct FitPlan {
   std::vector<bool> training, validation, holdout;  // rows of the table
   std::string validation_reason;
   EncodingNotes notes;
+  std::vector<std::string> remarks;  // sentences: what was asked for and has no effect
 };
 FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options);
 

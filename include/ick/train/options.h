@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/posterior/fitted.h"
 #include "ick/table/split.h"
 
 namespace ick {
@@ -20,6 +21,9 @@ enum class Optimiser { automatic, adam, adamw, sgd, lbfgs };
 // computed once instead of at every step.
 enum class KernelTraining { automatic, held, learned };
 enum class Schedule { onecycle, cosine, constant };
+// What the members of an ensemble see differently besides their starts: rows drawn with replacement, or targets with
+// noise of their own added.
+enum class Perturbation { none, bootstrap, noise };
 
 // Names of the choices, in the order of their enumerators: what options, settings files and messages say.
 template <class Choice>
@@ -39,6 +43,14 @@ struct Choices<Schedule> {
 template <>
 struct Choices<KernelTraining> {
   static constexpr std::array<std::string_view, 3> names = {"automatic", "held", "learned"};
+};
+template <>
+struct Choices<Perturbation> {
+  static constexpr std::array<std::string_view, 3> names = {"none", "bootstrap", "noise"};
+};
+template <>
+struct Choices<Posterior> {
+  static constexpr std::array<std::string_view, 5> names = {"ensemble", "nngp", "ntk", "laplace", "exact"};
 };
 template <>
 struct Choices<Gaps> {
@@ -61,9 +73,13 @@ std::optional<Choice> find_choice(std::string_view name) {
 // What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
 struct FitOptions {
   std::uint64_t seed = 0;
-  std::int64_t members = 0;                    // E
-  std::int64_t epochs = 0;                     // at most
-  std::int64_t batch = 0;                      // rows in a mini-batch
+  std::int64_t members = 0;                   // E
+  Posterior posterior = Posterior::ensemble;  // of models with networks; exact for those of kernels only
+  Perturbation perturbation = Perturbation::none;
+  double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
+  std::string noise_formula;  // sigma ~ ...: the noise's deviation depends on the row
+  std::int64_t epochs = 0;    // at most
+  std::int64_t batch = 0;     // rows in a mini-batch
   std::vector<std::int64_t> layers;            // hidden widths of networks that do not say
   Loss loss = Loss::mse;                       // mse, mae, huber of residuals over the target's deviation
   Optimiser optimiser = Optimiser::automatic;  // lbfgs for models of kernels only, else adamw

@@ -1,13 +1,11 @@
-#include "train/last_layer.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "ick/posterior/draw.h"
 #include "support/train_case.h"
-#include "train/trainer.h"
 
 namespace ick {
 namespace {
@@ -25,7 +23,7 @@ struct Flat {
 };
 
 Flat flat(const Model& model, const Batch& batch, std::int64_t e) {
-  const std::vector<Model::LastLayer> layers = model.last_layers(batch);
+  const std::vector<BilinearFeatures> layers = model.last_layers(batch, LayerPrior::even);
   TensorState values;
   for (const NamedTensor& each : model.network_parameters()) values.emplace_back(each.path, each.value.detach()[e]);
   const auto value = [&](const std::string& path) {
@@ -38,20 +36,18 @@ Flat flat(const Model& model, const Batch& batch, std::int64_t e) {
   const std::vector<std::string> networks = {"term1.mlp1.output.", "term2.mlp1.output.", ""};
   std::vector<at::Tensor> columns;
   std::vector<double> weights;
-  const double share = std::sqrt(model.spec().share());
-  for (std::size_t t = 0; t < layers.size(); ++t) {
-    const at::Tensor z = layers[t].z[e].to(at::kDouble);
-    const std::int64_t hidden = layers[t].phi.defined() ? layers[t].phi.size(2) : 1;
+  for (std::size_t t = 0; t + 1 < layers.size(); ++t) {
+    const at::Tensor right = layers[t].right[e].to(at::kDouble);
+    const std::int64_t hidden = layers[t].left.defined() ? layers[t].left.size(2) : 1;
     for (std::int64_t h = 0; h < hidden; ++h) {
-      for (std::int64_t k = 0; k < z.size(1); ++k) {
-        if (!layers[t].phi.defined()) {
-          columns.push_back(share * z.select(1, k));
+      for (std::int64_t k = 0; k < right.size(1); ++k) {
+        if (!layers[t].left.defined()) {
+          columns.push_back(right.select(1, k));
           weights.push_back(value("term3.weight")[k].item<double>());
           continue;
         }
         const double deviation = 1.0 / std::sqrt(static_cast<double>(hidden));
-        const at::Tensor phi = layers[t].phi[e].select(1, h).to(at::kDouble);
-        columns.push_back(share * deviation * phi * z.select(1, k));
+        columns.push_back(layers[t].left[e].select(1, h).to(at::kDouble) * right.select(1, k));
         const double weight = h + 1 < hidden ? value(networks[t] + "weight")[h][k].item<double>()
                                              : value(networks[t] + "bias")[0][k].item<double>();
         weights.push_back(weight / deviation);
@@ -110,28 +106,6 @@ TEST(LastLayer, LeavesWhatIsTooLarge) {
   EXPECT_FALSE(solve_last_layers(*model, data.rows, 3));
   const TensorState after = model->state();
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(before[i].second, after[i].second));
-}
-
-// Features computed once give the steps that features computed at every step give.
-TEST(HeldKernels, TakeTheSameSteps) {
-  const TrainCase data(generic_table(64), kMixed);
-  std::vector<double> losses[2];
-  for (int held = 0; held < 2; ++held) {
-    const auto model = data.model(3);
-    const at::Tensor kernel = model->kernel().parameters().raw().detach().clone();
-    FitOptions options;
-    options.optimiser = Optimiser::adamw;
-    options.epochs = 5, options.batch = 16, options.patience = 5, options.learning_rate = 0.01;
-    options.kernels = held == 1 ? KernelTraining::held : KernelTraining::learned;
-    options.kernel_rate = 0.0;
-    FitHooks hooks;
-    hooks.progress = [&](const Progress& p) { losses[held].push_back(p.loss); };
-    Trainer trainer(*model, options, data.rows, nullptr, 1.0, hooks, "train");
-    trainer.run();
-    EXPECT_TRUE(at::equal(kernel, model->kernel().parameters().raw().detach()));
-  }
-  ASSERT_EQ(losses[0].size(), 5u);
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(losses[0][i], losses[1][i], 1e-5 * losses[0][i]);
 }
 
 }  // namespace

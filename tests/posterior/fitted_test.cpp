@@ -1,10 +1,12 @@
-#include "ick/model/fitted.h"
+#include "ick/posterior/fitted.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
+#include <map>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -46,20 +48,40 @@ double expectation(const std::function<double(double)>& g) {
   return sum * kStep / 3.0 / std::sqrt(2.0 * std::numbers::pi);
 }
 
+void expect_same_scores(const Scores& a, const Scores& b) {
+  EXPECT_EQ(a.rows, b.rows);
+  EXPECT_NEAR(a.rmse, b.rmse, 1e-9);
+  EXPECT_NEAR(a.mae, b.mae, 1e-9);
+  EXPECT_NEAR(a.r2, b.r2, 1e-9);
+  EXPECT_NEAR(a.spearman, b.spearman, 1e-12);
+  EXPECT_NEAR(a.nlpd, b.nlpd, 1e-9);
+  EXPECT_NEAR(a.msll, b.msll, 1e-9);
+  EXPECT_NEAR(a.crps, b.crps, 1e-9);
+  EXPECT_EQ(a.coverage, b.coverage);
+  EXPECT_EQ(a.pit, b.pit);
+  ASSERT_EQ(a.width.size(), b.width.size());
+  for (const auto& [level, width] : a.width) EXPECT_NEAR(width, b.width.at(level), 1e-9);
+}
+
+// The mean square of the members about their mean, what the features miss, and the noise.
 TEST(FittedModel, MeanAndSpreadOfTheMembersInTheTargetsUnits) {
   const ModelCase made("y ~ mlp(a, b) * rbf(day, points=5) + mlp(site)", mixed_table(20, 1));
   const FittedModel fitted = made.fitted(members(5), 0.4);
   const at::Tensor f = (*fitted.model)(made.batch()).detach().to(at::kDouble);
+  const at::Tensor missed = fitted.model->missed_variance(made.batch());  // (E, B)
+  EXPECT_GT(missed.max().item<double>(), 0.01);
   const Scaling& scaling = made.plan.encoder.target_scaling;
-  const Prediction p = fitted.predict(made.table, 0.8);
+  const Prediction p = fitted.predict(made.table, {0.8});
   for (std::int64_t i = 0; i < 20; ++i) {
     double mean = 0.0, variance = 0.0;
     for (std::int64_t e = 0; e < 5; ++e) mean += f[e][i].item<double>() / 5.0;
-    for (std::int64_t e = 0; e < 5; ++e) variance += std::pow(f[e][i].item<double>() - mean, 2) / 5.0;
-    const double sd = scaling.sd * std::sqrt(variance + 0.16);
+    for (std::int64_t e = 0; e < 5; ++e) {
+      variance += (std::pow(f[e][i].item<double>() - mean, 2) + missed[e][i].item<double>()) / 5.0;
+    }
     const auto at = static_cast<std::size_t>(i);
     EXPECT_NEAR(p.mean[at], scaling.mean + scaling.sd * mean, 1e-5);
-    EXPECT_NEAR(p.sd[at], sd, 1e-5);
+    EXPECT_NEAR(p.sd[at], scaling.sd * std::sqrt(variance + 0.16), 1e-5);
+    EXPECT_NEAR(p.function_sd[at], scaling.sd * std::sqrt(variance), 1e-5);
     EXPECT_NEAR(p.lower[at], p.mean[at] - 1.2815515655446004 * p.sd[at], 1e-12);  // normal quantile of 0.9
     EXPECT_NEAR(p.upper[at], p.mean[at] + 1.2815515655446004 * p.sd[at], 1e-12);
   }
@@ -71,7 +93,7 @@ TEST(FittedModel, LevelsAreBetweenNoughtAndOne) {
   const ModelCase made("y ~ mlp(a)", mixed_table(5, 1));
   const FittedModel fitted = made.fitted(members(2), 1.0);
   for (const double level : {0.0, 1.0, -0.5, 90.0, std::nan("")}) {
-    EXPECT_EQ(message_of<UsageError>([&] { fitted.predict(made.table, level); }),
+    EXPECT_EQ(message_of<UsageError>([&] { fitted.predict(made.table, {level}); }),
               "the level of an interval must be between 0 and 1");
   }
 }
@@ -97,10 +119,11 @@ TEST(FittedModel, PosteriorOfKernels) {
   FittedModel fitted = made.fitted(members(1), 0.2);
   const std::int64_t size = fitted.model->features() + 1;
   const at::Tensor draws = normals({size, size}, 5);
-  fitted.posterior = draws.tril(-1) * 0.3 + at::diag(draws.diagonal().abs() + 1.0);
+  fitted.posterior = Posterior::exact;
+  fitted.factor = draws.tril(-1) * 0.3 + at::diag(draws.diagonal().abs() + 1.0);
   const at::Tensor phi = fitted.model->linear_features(made.rows.x)[0].detach();
-  const at::Tensor covariance = fitted.posterior.matmul(fitted.posterior.t()).inverse();
-  const at::Tensor variance = phi.matmul(covariance).mul(phi).sum(1) + fitted.model->residual(made.rows.x)[0];
+  const at::Tensor covariance = fitted.factor.matmul(fitted.factor.t()).inverse();
+  const at::Tensor variance = phi.matmul(covariance).mul(phi).sum(1) + fitted.model->missed_variance(made.batch())[0];
   const double sd = made.plan.encoder.target_scaling.sd;
   expect_near(fitted.predict(made.table).sd, numbers((variance + 0.04).sqrt() * sd), 1e-9);
 }
@@ -108,7 +131,7 @@ TEST(FittedModel, PosteriorOfKernels) {
 TEST(FittedModel, LogTargetsAreLogNormal) {
   const ModelCase made("log(y) ~ mlp(a, b)", mixed_table(12, 4));
   const FittedModel fitted = made.fitted(members(3), 0.5);
-  const Prediction p = fitted.predict(made.table, 0.95);
+  const Prediction p = fitted.predict(made.table, {0.95});
   for (std::size_t i = 0; i < 12; ++i) {
     const double m = p.location[i], s = p.scale[i];
     const double mean = expectation([&](double z) { return std::exp(m + s * z); });
@@ -124,6 +147,96 @@ TEST(FittedModel, LogTargetsAreLogNormal) {
   expect_near(p.scale, numbers((f.var(0, false) + 0.25).sqrt() * scaling.sd), 1e-6);
 }
 
+// Half widths by the definition: the ceil((n + 1) level)-th smallest of n = 9 scores.
+TEST(FittedModel, CalibratedIntervals) {
+  for (const bool log : {false, true}) {
+    const ModelCase made(log ? "log(y) ~ mlp(a, b)" : "y ~ mlp(a, b)", mixed_table(12, 4));
+    FittedModel fitted = made.fitted(members(3), 0.5);
+    const Prediction gaussian = fitted.predict(made.table, {0.7});
+    fitted.calibration = Calibration({0.3, 2.5, 0.1, 1.7, 0.9, 3.1, 0.2, 1.1, 0.6});
+    const Prediction p = fitted.predict(made.table, {0.7});  // the seventh of them
+    EXPECT_EQ(p.mean, gaussian.mean);
+    EXPECT_EQ(p.sd, gaussian.sd);
+    for (std::size_t i = 0; i < 12; ++i) {
+      const double lower = log ? std::log(p.lower[i]) : p.lower[i], upper = log ? std::log(p.upper[i]) : p.upper[i];
+      EXPECT_NEAR(lower, p.location[i] - 1.7 * p.scale[i], 1e-12);
+      EXPECT_NEAR(upper, p.location[i] + 1.7 * p.scale[i], 1e-12);
+    }
+    // Scores count rows inside the same intervals.
+    const Scores scores = fitted.evaluate(made.table);
+    const std::vector<double>& y = made.table.column("y").values;
+    const Prediction ninety = fitted.predict(made.table, {0.9});
+    double inside = 0.0;
+    for (std::size_t i = 0; i < 12; ++i)
+      inside += y[i] >= ninety.lower[i] && y[i] <= ninety.upper[i] ? 1.0 / 12.0 : 0.0;
+    EXPECT_NEAR(scores.coverage.at("0.9"), inside, 1e-12);
+  }
+}
+
+TEST(FittedModel, SurprisesAreResidualsOverTheirDeviation) {
+  const ModelCase made("y ~ mlp(a) * rbf(day, points=4)", mixed_table(12, 4));
+  const FittedModel fitted = made.fitted(members(3), 0.5);
+  const Prediction p = fitted.predict(made.table);
+  const std::vector<double>& y = made.table.column("y").values;
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 12; ++i) expected.push_back(std::abs(y[i] - p.mean[i]) / p.sd[i]);
+  expect_near(fitted.surprises(made.table, made.rows), expected, 1e-9);
+}
+
+// The noise's model says log s^2 up to a factor, for rows of the table that are chosen by their number.
+TEST(FittedModel, NoiseThatDependsOnTheRow) {
+  const Table table = mixed_table(30, 4);
+  const ModelCase made("y ~ mlp(a)", table), of_noise("log(y) ~ mlp(b, site)", table);
+  FittedModel fitted = made.fitted(members(2), 0.3);
+  const auto noise_model = std::make_shared<FittedModel>(of_noise.fitted(members(3), 1.0));
+  const Prediction constant = fitted.predict(table);
+  fitted.noise_model = noise_model;
+  const std::vector<double> log_variance = noise_model->predict(table).location;
+  std::vector<double> expected;
+  for (const double each : log_variance) expected.push_back(0.09 * std::exp(each));
+  expect_near(numbers(fitted.noise_variance(table, made.rows)), expected, 1e-9);
+
+  const at::Tensor index = at::tensor(std::vector<std::int64_t>{17, 3, 29}, at::kLong);
+  expect_near(numbers(fitted.noise_variance(table, made.rows.select(index))), {expected[17], expected[3], expected[29]},
+              1e-6);
+
+  const Prediction p = fitted.predict(table);
+  const double scale = made.plan.encoder.target_scaling.sd;
+  EXPECT_EQ(p.mean, constant.mean);
+  EXPECT_EQ(p.function_sd, constant.function_sd);
+  for (std::size_t i = 0; i < 30; ++i) {
+    EXPECT_NEAR(p.sd[i], std::sqrt(p.function_sd[i] * p.function_sd[i] + scale * scale * expected[i]), 1e-9);
+  }
+  std::vector<std::string> names;
+  for (const ColumnInfo& info : fitted.columns()) names.push_back(info.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "b", "site"}));
+}
+
+// A row whose noise cannot be told cannot be predicted; the others can.
+TEST(FittedModel, RowsWithGapsInTheNoisesColumns) {
+  const Table table = mixed_table(20, 5);
+  const ModelCase made("y ~ mlp(a)", table), of_noise("log(y) ~ rbf(day, points=4)", table);
+  FittedModel fitted = made.fitted(members(2), 0.3);
+  fitted.noise_model = std::make_shared<FittedModel>(of_noise.fitted(members(1), 1.0));
+  const Prediction whole = fitted.predict(table);
+  Table with_gap = table;
+  with_gap.columns[0].values[6] = kGap;
+  const Prediction p = fitted.predict(with_gap);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(std::isnan(p.sd[i]), i == 6) << i;
+    EXPECT_NEAR(p.mean[i], whole.mean[i], 1e-5) << i;
+    if (i == 6) continue;
+    EXPECT_NEAR(p.sd[i], whole.sd[i], 1e-5) << i;
+  }
+  std::vector<std::int64_t> others;
+  for (std::int64_t i = 0; i < 20; ++i) {
+    if (i != 6) others.push_back(i);
+  }
+  EncodingNotes notes;
+  expect_same_scores(fitted.evaluate(with_gap, &notes), fitted.evaluate(some_rows(table, others)));
+  EXPECT_EQ(notes.with_gaps, 1);
+}
+
 TEST(FittedModel, RowsWithGapsAreNotPredicted) {
   FitOptions options;
   options.gaps = Gaps::drop;
@@ -133,30 +246,18 @@ TEST(FittedModel, RowsWithGapsAreNotPredicted) {
   table.columns[0].values[3] = table.columns[0].values[11] = kGap;
   table.columns[1].values[7] = kGap;  // a network fills its gaps
   EncodingNotes notes;
-  const Prediction p = fitted.predict(table, 0.9, &notes), whole = fitted.predict(made.table);
+  const Prediction p = fitted.predict(table, {0.9}, &notes), whole = fitted.predict(made.table);
   ASSERT_EQ(p.mean.size(), 20u);
   EXPECT_EQ(notes.with_gaps, 2);
   for (std::size_t i = 0; i < 20; ++i) {
     const bool gap = i == 3 || i == 11;
-    for (const std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper})
+    for (const std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper, &p.function_sd})
       EXPECT_EQ(std::isnan((*each)[i]), gap) << i;
     if (gap || i == 7) continue;
     EXPECT_NEAR(p.mean[i], whole.mean[i], 1e-5);
   }
   for (double& day : table.columns[0].values) day = kGap;
   for (const double mean : fitted.predict(table).mean) EXPECT_TRUE(std::isnan(mean));
-}
-
-void expect_same_scores(const Scores& a, const Scores& b) {
-  EXPECT_EQ(a.rows, b.rows);
-  EXPECT_NEAR(a.rmse, b.rmse, 1e-9);
-  EXPECT_NEAR(a.mae, b.mae, 1e-9);
-  EXPECT_NEAR(a.r2, b.r2, 1e-9);
-  EXPECT_NEAR(a.spearman, b.spearman, 1e-12);
-  EXPECT_NEAR(a.nlpd, b.nlpd, 1e-9);
-  EXPECT_NEAR(a.msll, b.msll, 1e-9);
-  EXPECT_NEAR(a.crps, b.crps, 1e-9);
-  EXPECT_EQ(a.coverage, b.coverage);
 }
 
 TEST(FittedModel, EvaluateScoresWhatPredictSays) {

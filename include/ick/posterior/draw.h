@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "ick/dataset/encoder.h"
+#include "ick/model/model.h"
+
+// Draws from the posterior of networks that are linear in what is learned of them: sample-then-optimise (Matthews et
+// al. 2017) with the optimum in closed form. A member draws weights w_0 from its prior and perturbs the targets by the
+// noise; the weights nearest to w_0 that explain these,
+//   argmin_w |y + s e - Phi w|^2 + (s^2 / v) |w - w_0|^2,   w_0 ~ N(0, v), e ~ N(0, 1),
+// are a draw from the posterior of Phi w. Members come in pairs with the same hidden layers and opposite w_0 and e:
+// each is a draw, and the two are mirror images about the posterior's mean, so that the mean over members is as good as
+// that of exact means.
+namespace ick {
+
+// Which weights a network learns. Hidden layers stay as they were drawn: with all widths to infinity the members are
+// draws of the posterior of GP(0, v K_nngp K_2) or GP(0, v K_ntk K_2) (He et al. 2020).
+enum class LinearKind {
+  nngp,  // those of the last layer
+  ntk,   // all of them, of the network linearised where it was drawn
+};
+
+// y ~ N(0, v (G + lambda)), s^2 = v lambda
+struct Scales {
+  double amplitude = 1.0;       // v, of the prior variance
+  double noise_variance = 0.1;  // s^2
+};
+
+// The most likely ones for a Gram matrix G (n, n) and y (n), in float64; s^2 may be given.
+Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance = {});
+// The same on at most 600 rows, G the mean over members.
+Scales find_scales(const Model& model, LinearKind kind, const Dataset& rows, std::uint64_t seed,
+                   std::optional<double> noise_variance = {});
+
+// `tick` is called every now and then, and may throw to stop the work.
+using Tick = std::function<void()>;
+
+// nngp: the model's last layers become the draws. Hidden layers and kernels of every other member become those of
+// the one before.
+void draw_last_layers(Model& model, const Dataset& rows, const Scales& scales, std::uint64_t seed,
+                      const Tick& tick = {});
+
+// ntk: weights of Model::tangents(), (E, I, J) each, in float32. Every other member becomes the one before.
+std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, const Scales& scales,
+                                             std::uint64_t seed, const Tick& tick = {});
+
+// Last layers of every member at the mean of their posterior under LayerPrior::even, v and s^2 by marginal likelihood:
+// a ridge regression. For models whose hidden layers have been trained. False, and nothing changed, where rows and
+// weights are both too many for a factor.
+bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed);
+
+}  // namespace ick

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ick/dataset/encoder.h"
+#include "ick/model/metrics.h"
+#include "ick/model/model.h"
+#include "ick/posterior/calibration.h"
+#include "ick/posterior/direct.h"
+#include "ick/posterior/support.h"
+
+namespace ick {
+
+// How a model knows what it does not know of its function.
+enum class Posterior {
+  ensemble,  // networks trained from different starts: their spread
+  nngp,      // draws of the last layers' posterior, hidden layers as they were drawn: GP(0, K_nngp K_2)
+  ntk,       // the same for networks linearised where they were drawn: GP(0, K_ntk K_2)
+  laplace,   // one trained network, the posterior of its last layer
+  exact,     // kernels only: the posterior of the weights
+};
+
+// Predictions of the rows of a table, in the target's units. sd is that of a new observation: it includes the noise.
+// Not a number for rows that cannot be predicted (a kernel's column is missing).
+struct Prediction {
+  std::vector<double> mean, sd, lower, upper;
+  std::vector<double> location, scale;  // of the Gaussian: the same as mean and sd, or of the logarithm for log targets
+  std::vector<double> function_sd;      // of the function alone, without the noise; for log targets of the logarithm
+  std::vector<std::vector<Support>> support;  // for each source of FittedModel::support, when asked for
+};
+
+// What to predict besides the mean and its deviation.
+struct PredictOptions {
+  double level = 0.9;    // of the interval
+  bool support = false;  // say for each row and source whether it lies inside the training rows
+};
+
+// One kernel parameter in the units of the data.
+struct ParameterValue {
+  std::string path;
+  std::vector<double> values;  // mean over members of each number
+  std::string unit;            // "d", "km", "mm^2"; "" for a pure number
+  bool fixed = false;
+};
+
+// A model that has been trained: it can predict. Copies share their tensors.
+struct FittedModel {
+  Encoder encoder;
+  ModelOptions options;
+  std::shared_ptr<const Model> model;
+  double noise = 1.0;  // sd of an observation about the function, in standardised units
+  // The same as a function of the row: this model's mean is the logarithm of the noise's variance, in units of noise^2.
+  std::shared_ptr<const FittedModel> noise_model;
+
+  Posterior posterior = Posterior::ensemble;
+  // Of an ensemble: the variance has what features miss of kernels. In models of format 1 the noise had it.
+  bool counts_missed = true;
+  double amplitude = 1.0;                        // v, nngp, ntk and laplace: of the prior variance
+  at::Tensor factor;                             // exact: lower factor of I + Phi'Phi / s^2, (P + 1, P + 1)
+  std::vector<at::Tensor> tangent;               // ntk: weights of Model::tangents()
+  std::shared_ptr<const DirectVariance> direct;  // laplace
+
+  Calibration calibration;             // of intervals, on rows the model had not seen
+  std::vector<SupportSource> support;  // of the kernels
+
+  const ModelSpec& spec() const { return model->spec(); }
+  std::vector<ColumnInfo> columns() const;  // everything it reads but the target, the noise's model included
+
+  // Rows one after the other in blocks: memory does not grow with the table beyond its tensors.
+  Prediction predict(const Table& table, const PredictOptions& options = {}, EncodingNotes* notes = nullptr) const;
+
+  // Mean and variance of the function (without noise) of encoded rows, standardised: (n) each, in float64.
+  std::pair<at::Tensor, at::Tensor> predict_function(const Dataset& rows) const;
+  // The variance of the noise of these rows of a table, standardised: (n) in float64; not a number where a column that
+  // the noise's model reads is missing.
+  at::Tensor noise_variance(const Table& table, const Dataset& rows) const;
+
+  // Back to the target's units.
+  Prediction in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
+                      double level) const;
+
+  // Scores of rows with a target, `rows` being some of the table's; DataError when there are none.
+  Scores evaluate(const Table& table, EncodingNotes* notes = nullptr) const;
+  Scores evaluate(const Table& table, const Dataset& rows) const;
+  // |y - location| / scale of each row, what intervals are calibrated by.
+  std::vector<double> surprises(const Table& table, const Dataset& rows) const;
+
+  std::vector<ParameterValue> kernel_values() const;
+};
+
+}  // namespace ick

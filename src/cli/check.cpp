@@ -1,0 +1,135 @@
+#include <ATen/ATen.h>
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/accept.h"
+#include "cli/command.h"
+#include "cli/data_options.h"
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/posterior/exact_process.h"
+#include "ick/store/model_directory.h"
+#include "store/json.h"
+
+namespace ick {
+
+namespace {
+
+struct CheckRequest {
+  std::string model, data;
+  std::int64_t rows = 1000;
+  bool json = false;
+  DataOptions reading;
+};
+
+// Rows that the exact process learns from, and rows where it is compared with the model.
+struct Parts {
+  Dataset training, compared;
+  std::string sentence;   // where the compared rows come from
+  bool own_rows = false;  // all the rows the model was trained on, and no others
+};
+
+Dataset some(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
+  return rows.select(draw_rows(rows.size(), count, seed));
+}
+
+// The table of the fit: its training rows against its holdout. Another table, or no holdout: one half against the other.
+Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count) {
+  const FittedModel& model = stored.model;
+  Encoder encoder = model.encoder;
+  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+  const Dataset all = encode(table, encoder, true);
+  if (all.size() < 4)
+    throw DataError("a check needs at least 4 rows with a target, and there are " + std::to_string(all.size()));
+  const std::uint64_t seed = model.options.seed;
+  const bool same_table = fingerprint(table) == stored.origin.fingerprint;
+  Parts parts;
+  if (same_table && stored.report.holdout_rows > 0) {
+    std::vector<bool> usable(table.rows, false);
+    for (const std::int64_t row : all.rows) usable[row] = true;
+    const std::vector<bool> held = held_out(table, stored.report.options.holdout, seed_for(seed, "holdout"), usable);
+    std::vector<std::int64_t> in, out;
+    for (std::int64_t i = 0; i < all.size(); ++i) (held[all.rows[i]] ? out : in).push_back(i);
+    const Dataset training = all.select(at::tensor(in, at::kLong)), holdout = all.select(at::tensor(out, at::kLong));
+    parts.own_rows = training.size() <= count && (stored.report.options.refit || stored.report.validation_rows == 0);
+    parts.training = some(training, count, seed_for(seed, "check training"));
+    parts.compared = some(holdout, count, seed_for(seed, "check holdout"));
+    parts.sentence = "rows held out of the fit";
+    return parts;
+  }
+  const at::Tensor order = draw_rows(all.size(), std::min(2 * count, all.size()), seed_for(seed, "check rows"));
+  const std::int64_t half = order.size(0) / 2;
+  parts.training = all.select(order.slice(0, 0, order.size(0), 2).contiguous());
+  parts.compared = all.select(order.slice(0, 1, 2 * half, 2).contiguous());
+  parts.sentence = "every other row of the table";
+  return parts;
+}
+
+int run_check(const CheckRequest& request) {
+  const StoredModel stored = load_model(request.model);
+  const FittedModel& model = stored.model;
+  const std::vector<std::string> split_columns = stored.report.options.holdout.columns;
+  // All columns: the table must be known again by its fingerprint.
+  ReadOptions reading = request.reading.read_options(model, /*with_target=*/true, split_columns);
+  reading.only.clear();
+  const Table table = read_table(request.data, reading);
+  const Parts parts = parts_of(stored, table, request.rows);
+  const Comparison c = compare_with_exact(model, table, parts.training, parts.compared, !parts.own_rows);
+  if (request.json) {
+    const nlohmann::json out = {{"schema", 1},
+                                {"posterior", choice_name(model.posterior)},
+                                {"training_rows", c.training_rows},
+                                {"rows", c.rows},
+                                {"same_rows", c.same_rows},
+                                {"mean_difference", c.mean_difference},
+                                {"relative_difference", c.relative_difference},
+                                {"sd_ratio", c.sd_ratio},
+                                {"sd_difference", c.sd_difference},
+                                {"model", to_json(c.model)},
+                                {"exact", to_json(c.exact)}};
+    fmt::print("{}\n", out.dump(2));
+    return 0;
+  }
+  fmt::print("{} posterior of {} members against the exact Gaussian process\n", choice_name(model.posterior),
+             model.options.members);
+  fmt::print("  {} training rows, compared at {} rows: {}\n", c.training_rows, c.rows, parts.sentence);
+  const std::string unit =
+      model.encoder.log_target ? "log(" + model.encoder.target.name + ")" : model.encoder.target.name;
+  fmt::print("  means differ by {:.4g} (rms, {}), {:.4f} sd of an observation\n", c.mean_difference, unit,
+             c.relative_difference);
+  fmt::print("  sd of the function is {:.3f} of the exact one, off by {:.1f}% on average\n", c.sd_ratio,
+             100.0 * c.sd_difference);
+  fmt::print("  {:<10} {:>10} {:>10} {:>10} {:>10}\n", "", "rmse", "nlpd", "50% covers", "90% covers");
+  for (const auto& [name, scores] : {std::pair("model", c.model), std::pair("exact", c.exact)}) {
+    fmt::print("  {:<10} {:>10.4g} {:>10.4f} {:>9.1f}% {:>9.1f}%\n", name, scores.rmse, scores.nlpd,
+               100.0 * scores.coverage.at("0.5"), 100.0 * scores.coverage.at("0.9"));
+  }
+  if (!c.same_rows) {
+    fmt::print(
+        "The model's networks were trained, on {} rows; the exact process has the covariance they started with and saw "
+        "{}: part of the difference is that.\n",
+        stored.report.training_rows + (stored.report.options.refit ? stored.report.validation_rows : 0),
+        c.training_rows);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command add_check(CLI::App& program) {
+  auto request = std::make_shared<CheckRequest>();
+  CLI::App* app = program.add_subcommand(
+      "check", "Compare a model's mean, sd and coverage with the exact Gaussian process it stands for");
+  app->add_option("model", request->model, "Folder of a model")->required();
+  app->add_option("data", request->data, "Table with the target, best the one of the fit")->required();
+  app->add_option("--rows", request->rows, "At most so many to learn from and to compare at; time grows with the cube")
+      ->check(accept_number(2, 10'000))
+      ->capture_default_str();
+  app->add_flag("--json", request->json, "Print JSON");
+  request->reading.add_to(*app);
+  return {app, [request] { return run_check(*request); }};
+}
+
+}  // namespace ick

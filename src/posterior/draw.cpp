@@ -1,0 +1,224 @@
+#include "ick/posterior/draw.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "ick/base/seed.h"
+#include "posterior/bilinear.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
+constexpr double kChunkBytes = 5e8;          // of work for the members that are solved at once
+constexpr double kBlockNumbers = 2e7;        // hidden units of all members and some rows
+
+// What the model multiplies with the weights that are learned.
+class Rows {
+ public:
+  Rows(const Model& model, LinearKind kind, LayerPrior prior, const Dataset& rows)
+      : model_(model), kind_(kind), prior_(prior), rows_(rows) {
+    const Pairs first = block(0, 1);
+    weights_ = weights_of(first);
+    for (const BilinearFeatures& each : first) {
+      numbers_ += each.right.size(2) + (each.left.defined() ? each.left.size(2) : 0);
+    }
+  }
+
+  std::int64_t weights() const { return weights_; }
+  std::int64_t size() const { return rows_.size(); }
+
+  // Members that fit into memory together.
+  std::int64_t chunk() const {
+    const auto n = static_cast<double>(size());
+    const auto fewer = static_cast<double>(std::min(size(), weights_));
+    const double factored = fewer <= static_cast<double>(kMostFactored) ? 3.0 * fewer * fewer : 0.0;
+    const double bytes = 8.0 * (2.0 * n * static_cast<double>(numbers_) + factored);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(kChunkBytes / bytes), 1, model_.members());
+  }
+
+  // Of some members, in float64: (C, n, .)
+  Pairs of_members(std::int64_t first, std::int64_t count) const {
+    const double per_row = static_cast<double>(model_.members() * numbers_);
+    const auto step = std::clamp<std::int64_t>(static_cast<std::int64_t>(kBlockNumbers / per_row), 16, 8192);
+    std::vector<Pairs> blocks;
+    for (std::int64_t row = 0; row < size(); row += step) {
+      Pairs pairs = block(row, std::min(step, size() - row));
+      for (BilinearFeatures& each : pairs) {
+        if (each.left.defined()) each.left = narrowed(each.left, first, count);
+        each.right = narrowed(each.right, first, count);
+      }
+      blocks.push_back(std::move(pairs));
+    }
+    return blocks.size() == 1 ? std::move(blocks[0]) : joined(blocks);
+  }
+
+ private:
+  Pairs block(std::int64_t first, std::int64_t count) const {
+    const Batch batch = batch_of(rows_, first, count);
+    return kind_ == LinearKind::nngp ? model_.last_layers(batch, prior_) : model_.tangents(batch);
+  }
+
+  // Kernels that members share have one leading axis for all.
+  static at::Tensor narrowed(const at::Tensor& all, std::int64_t first, std::int64_t count) {
+    const at::Tensor some = all.size(0) == 1 ? all.expand({count, -1, -1}) : all.narrow(0, first, count);
+    return some.to(at::kDouble);
+  }
+
+  static Pairs joined(const std::vector<Pairs>& blocks) {
+    Pairs all;
+    for (std::size_t b = 0; b < blocks[0].size(); ++b) {
+      std::vector<at::Tensor> left, right;
+      for (const Pairs& each : blocks) {
+        if (each[b].left.defined()) left.push_back(each[b].left);
+        right.push_back(each[b].right);
+      }
+      all.push_back({left.empty() ? at::Tensor() : at::cat(left, 1), at::cat(right, 1)});
+    }
+    return all;
+  }
+
+  const Model& model_;
+  LinearKind kind_;
+  LayerPrior prior_;
+  const Dataset& rows_;
+  std::int64_t weights_ = 0, numbers_ = 0;
+};
+
+at::Tensor normals(std::int64_t count, std::uint64_t seed, const std::string& path) {
+  at::Tensor draws = at::empty({count}, at::kDouble);
+  Random random(seed_for(seed, path));
+  for (double *to = draws.data_ptr<double>(), *end = to + count; to != end; ++to) *to = random.normal();
+  return draws;
+}
+
+// Normal numbers of members first, first + 1, ...: every other member has those of the one before with the opposite
+// sign. (C, count)
+at::Tensor mirrored_normals(std::int64_t count, std::int64_t first, std::int64_t members, std::uint64_t seed,
+                            const std::string& path) {
+  std::vector<at::Tensor> draws;
+  for (std::int64_t e = first; e < first + members; ++e) {
+    if (e % 2 == 1 && !draws.empty()) {
+      draws.push_back(-draws.back());
+    } else {
+      const at::Tensor drawn = normals(count, seed, path + "#" + std::to_string(e - e % 2));
+      draws.push_back(e % 2 == 1 ? -drawn : drawn);
+    }
+  }
+  return at::stack(draws);
+}
+
+void pair_members(Model& model) {
+  const std::int64_t pairs = model.members() / 2;
+  const auto pair = [&](const std::vector<NamedTensor>& parameters) {
+    for (const NamedTensor& each : parameters) {
+      const at::Tensor all = each.value.detach().narrow(0, 0, 2 * pairs);
+      all.slice(0, 1, 2 * pairs, 2).copy_(all.slice(0, 0, 2 * pairs, 2));
+    }
+  };
+  pair(model.network_parameters());
+  pair(model.kernel_parameters());
+}
+
+// Draws of the posterior for some members.
+PairWeights draws(const Rows& features, const at::Tensor& y, const Scales& scales, std::int64_t first,
+                  std::int64_t count, std::uint64_t seed, const Tick& tick) {
+  const double v = scales.amplitude, s2 = scales.noise_variance;
+  const Pairs pairs = features.of_members(first, count);
+  const at::Tensor prior = std::sqrt(v) * mirrored_normals(features.weights(), first, count, seed, "weights");
+  const at::Tensor noise = std::sqrt(s2) * mirrored_normals(y.size(0), first, count, seed, "noise");
+  return solve_ridge(pairs, y + noise, at::full({count, 1}, s2 / v, at::kDouble), split(prior, pairs),
+                     RidgeWay::automatic, tick);
+}
+
+}  // namespace
+
+// Through the eigenvalues of G: on a grid of lambda with ten steps to a factor of ten, v at its best for each; or,
+// where s^2 is given, on the same grid of s^2 / v.
+Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance) {
+  const auto [values, vectors] = at::linalg_eigh(gram);
+  const at::Tensor eigenvalues = values.clamp_min(0.0), turned = vectors.t().mv(y).square();
+  const double size = gram.diagonal().mean().item<double>();
+  const auto n = static_cast<double>(y.size(0));
+  Scales best;
+  double lowest = HUGE_VAL;
+  for (double power = noise_variance ? -9.0 : -6.0; power <= 1.0; power += 0.1) {
+    const double lambda = size * std::pow(10.0, power);
+    const at::Tensor total = eigenvalues + lambda;
+    const double explained = (turned / total).sum().item<double>();
+    const double v = noise_variance ? *noise_variance / lambda : explained / n;
+    const double cost = n * std::log(v) + total.log().sum().item<double>() + explained / v;
+    if (cost < lowest) lowest = cost, best = {v, v * lambda};
+  }
+  return best;
+}
+
+Scales find_scales(const Model& model, LinearKind kind, const Dataset& rows, std::uint64_t seed,
+                   std::optional<double> noise_variance) {
+  at::NoGradGuard no_grad;
+  constexpr std::int64_t kMostMembers = 20;  // of the mean: their Gram matrices differ by the inverse root of the width
+  const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "scale rows")));
+  const Pairs pairs = Rows(model, kind, LayerPrior::start, few).of_members(0, std::min(kMostMembers, model.members()));
+  return find_scales(gram(pairs, pairs).mean(0), few.y, noise_variance);
+}
+
+void draw_last_layers(Model& model, const Dataset& rows, const Scales& scales, std::uint64_t seed, const Tick& tick) {
+  at::NoGradGuard no_grad;
+  pair_members(model);
+  const Rows features(model, LinearKind::nngp, LayerPrior::start, rows);
+  for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
+    count = std::min(count, model.members() - first);
+    if (tick) tick();
+    model.set_last_layers(first, draws(features, rows.y, scales, first, count, seed, tick), LayerPrior::start);
+  }
+}
+
+std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, const Scales& scales,
+                                             std::uint64_t seed, const Tick& tick) {
+  at::NoGradGuard no_grad;
+  pair_members(model);
+  const Rows features(model, LinearKind::ntk, LayerPrior::start, rows);
+  std::vector<std::vector<at::Tensor>> parts;  // of each pair, chunk by chunk
+  for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
+    count = std::min(count, model.members() - first);
+    if (tick) tick();
+    const PairWeights drawn = draws(features, rows.y, scales, first, count, seed, tick);
+    parts.resize(drawn.size());
+    for (std::size_t b = 0; b < drawn.size(); ++b) parts[b].push_back(drawn[b].to(at::kFloat));
+  }
+  std::vector<at::Tensor> weights;
+  for (const std::vector<at::Tensor>& each : parts) weights.push_back(at::cat(each));
+  return weights;
+}
+
+bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed) {
+  at::NoGradGuard no_grad;
+  const Rows features(model, LinearKind::nngp, LayerPrior::even, rows);
+  if (std::min(features.size(), features.weights()) > kMostFactored) return false;
+  const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "last layer rows")));
+  const Rows of_few(model, LinearKind::nngp, LayerPrior::even, few);
+  for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
+    count = std::min(count, model.members() - first);
+    const at::Tensor grams = [&] {
+      const Pairs some = of_few.of_members(first, count);
+      return gram(some, some);  // (C, m, m)
+    }();
+    at::Tensor lambda = at::empty({count, 1}, at::kDouble);
+    for (std::int64_t c = 0; c < count; ++c) {
+      const Scales scales = find_scales(grams[c], few.y);
+      lambda[c] = scales.noise_variance / scales.amplitude;
+    }
+    const Pairs all = features.of_members(first, count);
+    const PairWeights nought = split(at::zeros({count, features.weights()}, at::kDouble), all);
+    const at::Tensor y = rows.y.unsqueeze(0).expand({count, -1});
+    model.set_last_layers(first, solve_ridge(all, y, lambda, nought), LayerPrior::even);
+  }
+  return true;
+}
+
+}  // namespace ick

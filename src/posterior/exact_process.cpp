@@ -1,0 +1,138 @@
+#include "ick/posterior/exact_process.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "ick/base/error.h"
+#include "ick/posterior/neural_kernel.h"
+#include "posterior/bilinear.h"
+
+namespace ick {
+
+namespace {
+
+DensePrior prior_of(const Network& network) {
+  const std::optional<DensePrior> prior = network.dense_prior();
+  if (!prior) throw UsageError("the exact process is known for fully connected networks only");
+  return *prior;
+}
+
+// The NTK of a product of networks is not the product of their NTKs.
+void check_networks(const Model::TermParts& parts, Posterior posterior) {
+  if (posterior == Posterior::ntk && parts.networks.size() > 1) {
+    throw UsageError("the exact process of an ntk is known for one network in each term");
+  }
+}
+
+// Those of the posterior's kinds whose prior has no bias are in draw.h.
+bool has_bias(Posterior posterior) { return posterior != Posterior::nngp && posterior != Posterior::ntk; }
+
+FittedModel solved_again(const FittedModel& model, const Dataset& training) {
+  FittedModel again = model;
+  auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model->state(), model.options);
+  const double s2 = model.noise * model.noise;
+  const Scales scales{model.amplitude, s2};
+  switch (model.posterior) {
+    case Posterior::exact: {
+      const LinearPosterior weights = linear_posterior(*own, training.x, training.y, s2);
+      own->set_linear_weights(weights.mean.unsqueeze(0));
+      again.factor = weights.factor;
+      break;
+    }
+    case Posterior::nngp:
+      draw_last_layers(*own, training, scales, model.options.seed);
+      break;
+    case Posterior::ntk:
+      again.tangent = draw_tangent_weights(*own, training, scales, model.options.seed);
+      break;
+    default:
+      throw UsageError("a trained network cannot be solved again");
+  }
+  again.model = own;
+  return again;
+}
+
+}  // namespace
+
+at::Tensor ExactProcess::covariance(const Dataset& a, const Dataset& b) const {
+  at::NoGradGuard no_grad;
+  const Model& model = *model_.model;
+  at::Tensor total = at::full({a.size(), b.size()}, has_bias(model_.posterior) ? 1.0 : 0.0, at::kDouble);
+  for (std::size_t t = 0; t < model.spec().terms.size(); ++t) {
+    const Model::TermParts parts = model.parts_of(t);
+    check_networks(parts, model_.posterior);
+    at::Tensor product = at::full({}, model.spec().share(), at::kDouble);
+    for (std::size_t i = 0; i < parts.networks.size(); ++i) {
+      const NeuralKernels kernels =
+          neural_kernels(prior_of(*parts.networks[i]), a.networks[parts.sources[i]], b.networks[parts.sources[i]]);
+      if (model_.posterior == Posterior::ntk && !kernels.ntk.defined()) {
+        throw UsageError("a network with a layer norm has no ntk in closed form");
+      }
+      product = product * (model_.posterior == Posterior::ntk ? kernels.ntk : kernels.nngp);
+    }
+    if (parts.kernel) product = product * parts.kernel->matrix(a.x, b.x).mean(0);
+    total = total + product;
+  }
+  return amplitude_ * total;
+}
+
+at::Tensor ExactProcess::variance(const Dataset& rows) const {
+  constexpr std::int64_t kBlock = 64;  // the diagonal of small matrices: no second way to compute it
+  at::Tensor all = at::empty({rows.size()}, at::kDouble);
+  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
+    const std::int64_t count = std::min(kBlock, rows.size() - first);
+    const Dataset some = rows.select(at::arange(first, first + count, at::kLong));
+    all.narrow(0, first, count).copy_(covariance(some, some).diagonal());
+  }
+  return all;
+}
+
+std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& training, const at::Tensor& noise,
+                                                          const Dataset& rows) const {
+  at::NoGradGuard no_grad;
+  const at::Tensor factor = lower_factor(covariance(training, training) + noise.diag());
+  const at::Tensor cross = covariance(training, rows);                            // (n, m)
+  const at::Tensor whitened = at::linalg_solve_triangular(factor, cross, false);  // (n, m)
+  const at::Tensor y = at::linalg_solve_triangular(factor, training.y.unsqueeze(1), false);
+  const at::Tensor mean = whitened.t().matmul(y).squeeze(1);
+  return {mean, (variance(rows) - whitened.square().sum(0)).clamp_min(0.0)};
+}
+
+Comparison compare_with_exact(const FittedModel& model, const Table& table, const Dataset& training,
+                              const Dataset& compared, bool solve_again) {
+  const bool closed_form = model.posterior != Posterior::ensemble && model.posterior != Posterior::laplace;
+  FittedModel own = solve_again && closed_form ? solved_again(model, training) : model;
+  own.calibration = {};
+  const at::Tensor noise = own.noise_variance(table, training);
+  double amplitude = own.amplitude;
+  if (!closed_form) {  // trained networks have no prior of a size of their own
+    const at::Tensor gram = ExactProcess(own, 1.0).covariance(training, training);
+    amplitude = find_scales(gram, training.y, own.noise * own.noise).amplitude;
+  }
+  const auto [exact_mean, exact_variance] = ExactProcess(own, amplitude).posterior(training, noise, compared);
+  const auto [mean, variance] = own.predict_function(compared);
+  const at::Tensor compared_noise = own.noise_variance(table, compared);
+
+  Comparison result;
+  result.training_rows = training.size();
+  result.rows = compared.size();
+  result.same_rows = !solve_again || closed_form;
+  const auto rms = [](const at::Tensor& each) { return each.square().mean().sqrt().item<double>(); };
+  const Scaling& scaling = own.encoder.target_scaling;
+  result.mean_difference = scaling.sd * rms(mean - exact_mean);
+  result.relative_difference = rms((mean - exact_mean) / (exact_variance + compared_noise).sqrt());
+  const at::Tensor ratio = (variance / exact_variance.clamp_min(1e-300)).sqrt();
+  result.sd_ratio = ratio.mean().item<double>();
+  result.sd_difference = (ratio - 1.0).abs().mean().item<double>();
+  const auto scores = [&](const at::Tensor& m, const at::Tensor& v) {
+    const Prediction p = own.in_units(m, v, compared_noise, 0.9);
+    const at::Tensor y = (compared.y * scaling.sd + scaling.mean).contiguous();
+    const std::span<const double> targets(y.data_ptr<double>(), static_cast<std::size_t>(y.size(0)));
+    return (own.encoder.log_target ? score_log : score)(targets, p.location, p.scale, scaling.mean, scaling.sd, {});
+  };
+  result.model = scores(mean, variance);
+  result.exact = scores(exact_mean, exact_variance);
+  return result;
+}
+
+}  // namespace ick

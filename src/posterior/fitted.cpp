@@ -1,0 +1,251 @@
+#include "ick/posterior/fitted.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ick/base/error.h"
+#include "posterior/bilinear.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kBlock = 4096;  // rows evaluated at once
+
+// Of a parameter in the unit of its kernel's inputs: "d", or "m, km" where the columns have different ones.
+std::string unit_of(const Encoder& encoder, const Factor& f) {
+  const auto unit = [&](std::int64_t column) { return encoder.kernel_columns[column].unit; };
+  const bool same = std::all_of(f.columns.begin(), f.columns.end(),
+                                [&](std::int64_t column) { return unit(column) == unit(f.columns[0]); });
+  std::string text = unit(f.columns[0]);
+  for (std::size_t d = 1; d < f.columns.size() && !same; ++d) text += ", " + unit(f.columns[d]);
+  return text;
+}
+
+bool owns(const Factor& f, const Parameter& parameter) {
+  return parameter.first >= f.first_parameter && parameter.first < f.first_parameter + f.parameter_count;
+}
+
+// The first variance of a product is in the target's unit; those after it are factors of it, pure numbers.
+bool is_scale(const Kernel& kernel, const Parameter& variance) {
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      if (owns(f, variance)) return true;
+      const auto& declared = f.row->parameters;
+      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.unit == Unit::target_squared; }))
+        break;
+    }
+  }
+  return false;
+}
+
+// A gap that training refused is a row that cannot be predicted: it is left out, not a reason to stop.
+Encoder lenient(Encoder encoder) {
+  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+  return encoder;
+}
+
+// Which rows have all that kernels read: (m) in int64
+at::Tensor complete_rows(const Dataset& rows) {
+  return rows.x.isnan().logical_not().all(1).nonzero().select(1, 0).contiguous();
+}
+
+// Values (m) of the rows `index` among n, not a number elsewhere.
+at::Tensor spread_out(const at::Tensor& values, const at::Tensor& index, std::int64_t n) {
+  const at::Tensor all = at::full({n}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+  return all.index_copy_(0, index, values);
+}
+
+std::vector<double> to_vector(const at::Tensor& values) {
+  const at::Tensor dense = values.to(at::kDouble).contiguous();
+  return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
+}
+
+}  // namespace
+
+namespace {
+
+// (E, B) -> mean and mean square about it. Draws of a posterior are a sample of it; the members of an ensemble are a
+// mixture, which is what they are taken for.
+void summarise(const at::Tensor& f, bool draws, at::Tensor& mean, at::Tensor& variance) {
+  mean = f.mean(0);
+  const std::int64_t count = f.size(0);
+  const auto divisor = static_cast<double>(draws && count > 1 ? count - 1 : count);
+  variance = (f - mean).square().sum(0) / divisor;
+}
+
+}  // namespace
+
+std::vector<ColumnInfo> FittedModel::columns() const {
+  std::vector<ColumnInfo> all = encoder.columns();
+  if (noise_model == nullptr) return all;
+  for (const ColumnInfo& info : noise_model->encoder.columns()) {
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
+    if (!known) all.push_back(info);
+  }
+  return all;
+}
+
+// Whatever the posterior, what the features miss of the kernels is added.
+std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& rows) const {
+  at::NoGradGuard no_grad;
+  at::Tensor mean = at::empty({rows.size()}, at::kDouble), variance = at::empty({rows.size()}, at::kDouble);
+  // hidden units of all members at once: 300 members get smaller blocks
+  const std::int64_t block = std::max<std::int64_t>(64, kBlock / std::max<std::int64_t>(1, options.members / 8));
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    const std::int64_t count = std::min(block, rows.size() - first);
+    const Batch batch = batch_of(rows, first, count);
+    at::Tensor centre, spread;
+    const auto members = [&] { return (*model)(batch).to(at::kDouble); };  // (E, B)
+    switch (posterior) {
+      case Posterior::exact: {  // f = phi . w, w ~ N(m, (L L^T)^-1), all members alike
+        const at::Tensor phi = model->linear_features(batch.x)[0];  // (B, P + 1)
+        centre = members().mean(0);
+        spread = at::linalg_solve_triangular(factor, phi.t(), false).square().sum(0);
+        spread = spread + model->missed_variance(batch)[0];
+        break;
+      }
+      case Posterior::ensemble:
+        summarise(members(), false, centre, spread);
+        if (counts_missed) spread = spread + model->missed_variance(batch).mean(0);
+        break;
+      case Posterior::nngp: {
+        summarise(members(), true, centre, spread);
+        const Pairs layers = model->last_layers(batch, LayerPrior::start);
+        const std::vector<at::Tensor> residual = model->residuals(batch.x);
+        for (std::size_t t = 0; t < residual.size(); ++t) {
+          if (!residual[t].defined()) continue;
+          const at::Tensor missed =
+              layers[t].left.defined() ? residual[t] * layers[t].left.square().sum(2) : residual[t];
+          spread = spread + amplitude * missed.mean(0);
+        }
+        break;
+      }
+      case Posterior::ntk: {
+        summarise(product(model->tangents(batch), tangent).to(at::kDouble), true, centre, spread);
+        const Pairs missed = model->tangents(batch, Model::Part::missed);
+        if (!missed.empty()) spread = spread + amplitude * diagonal(missed).mean(0);
+        break;
+      }
+      case Posterior::laplace:
+        centre = members()[0];
+        spread = (*direct)(*model, batch);
+        break;
+    }
+    mean.narrow(0, first, count).copy_(centre);
+    variance.narrow(0, first, count).copy_(spread);
+  }
+  return {mean, variance};
+}
+
+at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows) const {
+  const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
+  if (noise_model == nullptr) return constant;
+  const Dataset all = encode(table, lenient(noise_model->encoder), false);
+  const Dataset some = all.select(at::tensor(rows.rows, at::kLong));
+  const at::Tensor index = complete_rows(some);
+  const Scaling& scaling = noise_model->encoder.target_scaling;
+  const at::Tensor log_variance = noise_model->predict_function(some.select(index)).first * scaling.sd + scaling.mean;
+  return constant * spread_out(log_variance.exp(), index, rows.size());
+}
+
+Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
+                                 double level) const {
+  if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
+  const double width = calibration.half_width(level);
+  const Scaling& scaling = encoder.target_scaling;
+  Prediction p;
+  p.location = to_vector(mean * scaling.sd + scaling.mean);
+  p.scale = to_vector((variance + noise_variance).sqrt() * scaling.sd);
+  p.function_sd = to_vector(variance.sqrt() * scaling.sd);
+  for (std::size_t i = 0; i < p.location.size(); ++i) {
+    const double m = p.location[i], s = p.scale[i];
+    if (encoder.log_target) {  // log-normal
+      p.mean.push_back(std::exp(m + 0.5 * s * s));
+      p.sd.push_back(p.mean.back() * std::sqrt(std::expm1(s * s)));
+      p.lower.push_back(std::exp(m - width * s));
+      p.upper.push_back(std::exp(m + width * s));
+    } else {
+      p.mean.push_back(m);
+      p.sd.push_back(s);
+      p.lower.push_back(m - width * s);
+      p.upper.push_back(m + width * s);
+    }
+  }
+  return p;
+}
+
+Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted, EncodingNotes* notes) const {
+  const Dataset rows = encode(table, lenient(encoder), false, notes);
+  const at::Tensor index = complete_rows(rows);
+  const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
+  const auto [some_mean, some_variance] = predict_function(some);
+  const auto all = [&](const at::Tensor& values) { return spread_out(values, index, rows.size()); };
+  Prediction p = in_units(all(some_mean), all(some_variance), all(noise_variance(table, some)), wanted.level);
+  if (!wanted.support) return p;
+  for (const SupportSource& source : support) {
+    const std::vector<Support> known = source(some.x);
+    std::vector<Support>& of_rows = p.support.emplace_back(rows.size(), Support::extrapolating);
+    for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[index[i].item<std::int64_t>()] = known[i];
+  }
+  return p;
+}
+
+Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
+  const Dataset rows = encode(table, lenient(encoder), true, notes);
+  if (noise_model == nullptr) return evaluate(table, rows);
+  const at::Tensor index = noise_variance(table, rows).isfinite().nonzero().select(1, 0).contiguous();
+  if (notes != nullptr) notes->with_gaps += rows.size() - index.size(0);
+  return evaluate(table, rows.select(index));
+}
+
+Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
+  if (rows.size() == 0)
+    throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
+  const auto [mean, variance] = predict_function(rows);
+  const Prediction p = in_units(mean, variance, noise_variance(table, rows), 0.9);
+  const Scaling& scaling = encoder.target_scaling;
+  const std::vector<double> y = to_vector(rows.y * scaling.sd + scaling.mean);
+  const auto half_width = [&](double level) { return calibration.half_width(level); };
+  return (encoder.log_target ? score_log : score)(y, p.location, p.scale, scaling.mean, scaling.sd, half_width);
+}
+
+std::vector<double> FittedModel::surprises(const Table& table, const Dataset& rows) const {
+  const auto [mean, variance] = predict_function(rows);
+  return to_vector((rows.y - mean).abs() / (variance + noise_variance(table, rows)).sqrt());
+}
+
+std::vector<ParameterValue> FittedModel::kernel_values() const {
+  std::vector<ParameterValue> values;
+  if (!model->has_kernels()) return values;
+  const ParameterSet& parameters = model->kernel().parameters();
+  const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
+  for (const Parameter& each : parameters.parameters()) {
+    ParameterValue value;
+    value.path = each.path;
+    value.fixed = each.fixed;
+    value.values = to_vector(parameters.natural(each.path).detach().mean(0));
+    if (each.unit == Unit::kilometre) value.unit = "km";
+    if (each.unit == Unit::target_squared && is_scale(model->kernel(), each)) {
+      for (double& number : value.values) number *= target_variance;
+      value.unit = encoder.log_target ? "log(" + encoder.target.name + ")^2" : encoder.target.name + "^2";
+    }
+    for (const auto& factors : model->kernel().terms()) {
+      for (const Factor& f : factors) {
+        if (!owns(f, each) || f.columns.empty()) continue;
+        const std::string unit = unit_of(encoder, f);
+        if (each.unit == Unit::input) value.unit = unit;
+        if (each.unit == Unit::per_input && !unit.empty()) value.unit = "1/" + unit;
+      }
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace ick

@@ -1,0 +1,101 @@
+#include "train/noise.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "ick/base/error.h"
+
+namespace ick {
+
+double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y, const at::Tensor& shape,
+                 double unit) {
+  const at::Tensor squares = (y - mean).square();
+  const at::Tensor relative = shape.defined() ? shape : at::ones_like(y);
+  const auto cost = [&](double t) {
+    const at::Tensor total = variance + std::exp(t) * relative;
+    return (total.log() + squares / total).sum().item<double>();
+  };
+  // from 1e-4 of the target's deviation
+  const double low_end = 2.0 * std::log(unit) - 18.5, high_end = low_end + 26.5, step = 0.5;
+  double best = low_end, lowest = HUGE_VAL;
+  for (double t = low_end; t <= high_end; t += step) {
+    const double value = cost(t);
+    if (value < lowest) lowest = value, best = t;
+  }
+  double low = best - step, high = best + step;
+  const double golden = (std::sqrt(5.0) - 1.0) / 2.0;
+  while (high - low > 1e-6) {
+    const double left = high - golden * (high - low), right = low + golden * (high - low);
+    if (cost(left) < cost(right)) {
+      high = right;
+    } else {
+      low = left;
+    }
+  }
+  return std::exp(0.25 * (low + high));
+}
+
+Formula parse_noise_formula(const Table& table, const std::string& target, const std::string& text, std::int64_t rows) {
+  constexpr std::int64_t kFewest = 100;
+  const Formula formula = parse_formula(text);
+  if (formula.target != "sigma" || formula.log_target) {
+    throw UsageError("the noise's formula starts with \"" + formula.target + "\"; expected sigma ~ ...");
+  }
+  if (table.find("sigma") != nullptr) {
+    throw UsageError(
+        "the table has a column named sigma, which is what a formula of the noise calls the noise; rename it");
+  }
+  std::vector<std::string> columns = {"sigma"};
+  for (const std::string& name : table.names()) {
+    if (name != target) columns.push_back(name);
+  }
+  make_spec(formula, columns);
+  if (rows < kFewest) {
+    throw DataError("a formula of the noise needs at least " + std::to_string(kFewest) +
+                    " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
+                    "; set more apart with --validation");
+  }
+  return formula;
+}
+
+std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std::string& target,
+                                                   const FitOptions& options, const Unseen& unseen,
+                                                   const FitHooks& hooks) {
+  Table rows;
+  rows.rows = unseen.rows.size();
+  for (const Column& from : table.columns) {
+    if (from.info.name == target) continue;
+    Column& to = rows.columns.emplace_back();
+    to.info = from.info;
+    for (const std::int64_t i : unseen.rows.rows) {
+      if (!from.values.empty()) to.values.push_back(from.values[i]);
+      if (!from.text.empty()) to.text.push_back(from.text[i]);
+    }
+  }
+  const at::Tensor squares = (unseen.y - unseen.mean).square();
+  const double least = 1e-6 * squares.mean().item<double>();  // a residual of nought has no logarithm
+  const at::Tensor bounded = squares.clamp_min(least > 0.0 ? least : 1e-300).contiguous();
+  Column& sigma = rows.columns.emplace_back();
+  sigma.info.name = "sigma";
+  sigma.values.assign(bounded.data_ptr<double>(), bounded.data_ptr<double>() + bounded.numel());
+
+  FitOptions own;
+  own.seed = options.seed;
+  own.gaps = options.gaps;
+  own.units = options.units;
+  own.layers = options.layers;
+  FitHooks quiet;
+  quiet.interrupted = hooks.interrupted;
+  if (hooks.progress) {
+    quiet.progress = [&](Progress progress) {
+      progress.phase = "noise, " + progress.phase;
+      hooks.progress(progress);
+    };
+  }
+  Formula logarithm = parse_formula(options.noise_formula);
+  logarithm.log_target = true;
+  return std::make_shared<FittedModel>(fit(rows, logarithm, own, quiet).model);
+}
+
+}  // namespace ick

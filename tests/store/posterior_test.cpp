@@ -1,0 +1,84 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "ick/base/error.h"
+#include "ick/store/model_directory.h"
+#include "ick/train/fit.h"
+#include "support/model_case.h"
+#include "support/store_case.h"
+
+namespace ick {
+namespace {
+
+FitOptions quick(Posterior posterior) {
+  FitOptions options;
+  options.posterior = posterior;
+  options.layers = {8};
+  options.epochs = 2;
+  options.warm_start = false;
+  if (posterior == Posterior::nngp || posterior == Posterior::ntk) options.members = 4;
+  return options;
+}
+
+StoredModel stored(const Fit& fit, const Table& table, const ScratchFolder& folder) {
+  save_model(fit, folder / "m", table, {});
+  EXPECT_TRUE(verify_model(folder / "m").passed);
+  return load_model(folder / "m");
+}
+
+// Whatever a posterior needs, its calibration and the support of its kernels.
+TEST(StoredPosterior, ComesBack) {
+  const Table table = mixed_table(80, 1);
+  for (const Posterior posterior :
+       {Posterior::ensemble, Posterior::nngp, Posterior::ntk, Posterior::laplace, Posterior::exact}) {
+    SCOPED_TRACE(choice_name(posterior));
+    const std::string formula = posterior == Posterior::exact
+                                    ? "y ~ rbf(day, points=6) + linear(b)"
+                                    : "y ~ mlp(a, site) * rbf(day, points=6) * matern32(b) + mlp(floor)";
+    const Fit fitted = fit(table, formula, quick(posterior));
+    ASSERT_EQ(fitted.model.posterior, posterior);
+    ASSERT_GT(fitted.model.calibration.rows(), 0);
+    ASSERT_EQ(fitted.model.support.size(), 2u);
+    const ScratchFolder folder;
+    const StoredModel again = stored(fitted, table, folder);
+    EXPECT_EQ(again.model.posterior, posterior);
+    EXPECT_EQ(again.model.amplitude, fitted.model.amplitude);
+    EXPECT_EQ(again.model.calibration.rows(), fitted.model.calibration.rows());
+    EXPECT_EQ(again.model.calibration.scores(), fitted.model.calibration.scores());
+    const Table other = mixed_table(50, 2);
+    expect_same(again.model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
+    EXPECT_EQ(again.report.options.posterior, posterior);
+  }
+}
+
+TEST(StoredPosterior, WithAFormulaOfTheNoise) {
+  const Table table = mixed_table(600, 1);
+  FitOptions options = quick(Posterior::ensemble);
+  options.noise_formula = "sigma ~ rbf(b, points=5)";
+  const Fit fitted = fit(table, "y ~ mlp(a) * rbf(day, points=6)", options);
+  ASSERT_NE(fitted.model.noise_model, nullptr);
+  const ScratchFolder folder;
+  const StoredModel again = stored(fitted, table, folder);
+  ASSERT_NE(again.model.noise_model, nullptr);
+  const Table other = mixed_table(50, 2);
+  expect_same(again.model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
+  EXPECT_EQ(again.report.options.noise_formula, options.noise_formula);
+}
+
+// Without its file a model is damaged, not another one.
+TEST(StoredPosterior, IsMissed) {
+  const Table table = mixed_table(80, 1);
+  for (const Posterior posterior : {Posterior::ntk, Posterior::laplace}) {
+    const ScratchFolder folder;
+    save_model(fit(table, "y ~ mlp(a) * rbf(day, points=6)", quick(posterior)), folder / "m", table, {});
+    std::filesystem::remove(folder / "m/posterior.safetensors");
+    EXPECT_THROW(load_model(folder / "m"), DataError);
+  }
+}
+
+}  // namespace
+}  // namespace ick
