@@ -41,7 +41,7 @@ int main() {
               static_cast<long long>(fit.report.holdout_rows));
 
   const ick::StoredModel stored = ick::load_model(model);
-  const ick::Prediction p = stored.model.predict(table, 0.9);
+  const ick::Prediction p = stored.model.predict(table, {.level = 0.9});
   std::printf("day 199: %.2f, with 90%% probability between %.2f and %.2f\n", p.mean[199], p.lower[199], p.upper[199]);
 
   std::filesystem::remove_all(folder);

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -31,7 +33,7 @@ void ask_to_stop(int signal) {
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
   std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle",
-              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none";
+              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned";
   std::vector<std::string> units;
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
@@ -42,6 +44,19 @@ template <class Choice>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value, const std::string& text) {
   std::vector<std::string> names(Choices<Choice>::names.begin(), Choices<Choice>::names.end());
   return app.add_option(name, value, text)->check(accept_word(names))->capture_default_str();
+}
+
+double parse_noise(const std::string& text) {
+  if (text == "learned") return 0.0;
+  double noise = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), noise);
+  if (error != std::errc() || end != text.data() + text.size() || !(noise >= 0.0) || !std::isfinite(noise)) {
+    throw UsageError("--noise " + text + ": expected a positive number, or learned");
+  }
+  if (noise > 0.0) return noise;
+  throw UsageError(
+      "--noise 0: without noise the targets are the function itself, and no posterior can be solved for; give a small "
+      "positive number, or leave it out to have it learned");
 }
 
 FitOptions options_of(const FitRequest& request) {
@@ -55,6 +70,7 @@ FitOptions options_of(const FitRequest& request) {
   options.gaps = *find_choice<Gaps>(request.gaps);
   options.posterior = *find_choice<Posterior>(request.posterior);
   options.perturbation = *find_choice<Perturbation>(request.perturbation);
+  options.noise = parse_noise(request.noise);
   options.warm_start = !request.no_warm_start;
   options.polish = !request.no_polish;
   options.refit = !request.no_refit;
@@ -149,11 +165,6 @@ int run_fit(FitRequest request, const CLI::App& app) {
     if (request.out.empty() && !request.dry_run) throw UsageError("fit needs a place for the model: --out DIR");
     formula = parse_formula(request.formula);
     options = options_of(request);
-    if (app.get_option("--noise")->count() > 0 && options.noise == 0.0) {
-      throw UsageError(
-          "--noise 0: without noise the targets are the function itself, and no posterior can be solved for; "
-          "give a small positive sd, or leave it out to have it learned");
-    }
   }
   if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
   const Table table = read_for(request, formula);
@@ -236,8 +247,11 @@ Command add_fit(CLI::App& program) {
       "What members of an ensemble see differently: bootstrap (rows drawn with replacement), noise "
       "(targets with --noise added)")
       ->group("Training");
-  number("--noise", o.noise, "Deviation of an observation in the target's units, where it is known; else learned", 0.0,
-         1e300);
+  app->add_option(
+         "--noise", r.noise,
+         "Deviation of an observation in the target's units (of the logarithm for log targets), where it is known")
+      ->capture_default_str()
+      ->group("Training");
   app->add_option("--sigma", o.noise_formula,
                   "A formula of its own for the noise, as in 'sigma ~ rbf(date)'; learned from validation rows")
       ->group("Training");
