@@ -35,7 +35,8 @@ Dataset some(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
   return rows.select(draw_rows(rows.size(), count, seed));
 }
 
-// The table of the fit: its training rows against its holdout. Another table, or no holdout: one half against the other.
+// The table of the fit: its training rows against its holdout. Another table, or no holdout: one half against the
+// other.
 Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count) {
   const FittedModel& model = stored.model;
   Encoder encoder = model.encoder;

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
+#include <type_traits>
 
 #include "ick/base/error.h"
 
@@ -74,77 +77,187 @@ KernelColumn kernel_column_from(const Json& json) {
   return column;
 }
 
-Json to_json(const EncodingNotes& notes) {
-  return {{"without_target", notes.without_target},
-          {"with_gaps", notes.with_gaps},
-          {"filled", notes.filled},
-          {"unseen_levels", notes.unseen}};
+// One list of fields for both ways. What a file does not have keeps its default: later versions add fields.
+struct Writer {
+  Json json = Json::object();
+
+  template <class Value>
+  void operator()(const char* name, const Value& value) {
+    json[name] = written(value);
+  }
+
+  static Json written(double value) { return number(value); }
+  static Json written(const Split& split) { return print(split); }
+  static Json written(const Scores& scores) { return to_json(scores); }
+  static Json written(const FitOptions& options) { return to_json(options); }
+  static Json written(const EncodingNotes& notes);
+  static Json written(const std::map<std::string, double>& values) {
+    Json object = Json::object();
+    for (const auto& [name, value] : values) object[name] = number(value);
+    return object;
+  }
+  template <class Value>
+  static Json written(const std::optional<Value>& value) {
+    return value ? written(*value) : Json(nullptr);
+  }
+  template <class Value>
+  static Json written(const Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      return choice_name(value);
+    } else {
+      return value;
+    }
+  }
+};
+
+struct Reader {
+  const Json& json;
+
+  template <class Value>
+  void operator()(const char* name, Value& value) const {
+    if (json.contains(name)) read(json.at(name), value);
+  }
+
+  static void read(const Json& from, double& to) { to = number_from(from); }
+  static void read(const Json& from, Split& to) { to = parse_split(from.get<std::string>()); }
+  static void read(const Json& from, Scores& to) { to = scores_from_json(from); }
+  static void read(const Json& from, FitOptions& to) { to = options_from_json(from); }
+  static void read(const Json& from, EncodingNotes& to);
+  static void read(const Json& from, std::map<std::string, double>& to) {
+    for (const auto& [name, value] : from.items()) to[name] = number_from(value);
+  }
+  template <class Value>
+  static void read(const Json& from, std::optional<Value>& to) {
+    if (!from.is_null()) read(from, to.emplace());
+  }
+  template <class Value>
+  static void read(const Json& from, Value& to) {
+    if constexpr (std::is_enum_v<Value>) {
+      to = choice_from<Value>(from);
+    } else {
+      to = from.get<Value>();
+    }
+  }
+};
+
+// `Data` is the struct, constant for a Writer.
+template <class Data, class Visitor>
+void visit_notes(Data& notes, Visitor&& visit) {
+  visit("without_target", notes.without_target);
+  visit("with_gaps", notes.with_gaps);
+  visit("filled", notes.filled);
+  visit("unseen_levels", notes.unseen);
 }
+
+template <class Data, class Visitor>
+void visit_options(Data& o, Visitor&& visit) {
+  visit("seed", o.seed);
+  visit("members", o.members);
+  visit("posterior", o.posterior);
+  visit("perturbation", o.perturbation);
+  visit("noise", o.noise);
+  visit("noise_formula", o.noise_formula);
+  visit("epochs", o.epochs);
+  visit("batch", o.batch);
+  visit("layers", o.layers);
+  visit("loss", o.loss);
+  visit("optimiser", o.optimiser);
+  visit("schedule", o.schedule);
+  visit("learning_rate", o.learning_rate);
+  visit("kernels", o.kernels);
+  visit("kernel_rate", o.kernel_rate);
+  visit("momentum", o.momentum);
+  visit("weight_decay", o.weight_decay);
+  visit("clip", o.clip);
+  visit("patience", o.patience);
+  visit("warm_start", o.warm_start);
+  visit("polish", o.polish);
+  visit("refit", o.refit);
+  visit("holdout", o.holdout);
+  visit("validation", o.validation);
+  visit("gaps", o.gaps);
+  visit("units", o.units);
+  visit("checkpoint_seconds", o.checkpoint_seconds);
+}
+
+template <class Data, class Visitor>
+void visit_scores(Data& s, Visitor&& visit) {
+  visit("rows", s.rows);
+  visit("rmse", s.rmse);
+  visit("mae", s.mae);
+  visit("r2", s.r2);
+  visit("spearman", s.spearman);
+  visit("nlpd", s.nlpd);
+  visit("msll", s.msll);
+  visit("crps", s.crps);
+  visit("coverage", s.coverage);
+  visit("width", s.width);
+  visit("pit", s.pit);
+}
+
+template <class Data, class Visitor>
+void visit_report(Data& report, Visitor&& visit) {
+  visit("rows", report.rows);
+  visit("training_rows", report.training_rows);
+  visit("validation_rows", report.validation_rows);
+  visit("holdout_rows", report.holdout_rows);
+  visit("validation_split", report.validation_split);
+  visit("validation_reason", report.validation_reason);
+  visit("holdout_split", report.holdout_split);
+  visit("notes", report.notes);
+  visit("epochs", report.epochs);
+  visit("best_epoch", report.best_epoch);
+  visit("polished", report.polished);
+  visit("seconds", report.seconds);
+  visit("settings", report.options);
+  visit("validation", report.validation);
+  visit("holdout", report.holdout);
+}
+
+Json Writer::written(const EncodingNotes& notes) {
+  Writer writer;
+  visit_notes(notes, writer);
+  return writer.json;
+}
+
+void Reader::read(const Json& from, EncodingNotes& to) { visit_notes(to, Reader{from}); }
 
 }  // namespace
 
-Json to_json(const FitOptions& o) {
-  Json json = {{"seed", o.seed},
-               {"members", o.members},
-               {"posterior", choice_name(o.posterior)},
-               {"perturbation", choice_name(o.perturbation)},
-               {"noise", o.noise},
-               {"noise_formula", o.noise_formula},
-               {"epochs", o.epochs},
-               {"batch", o.batch},
-               {"layers", o.layers},
-               {"loss", choice_name(o.loss)},
-               {"optimiser", choice_name(o.optimiser)},
-               {"schedule", choice_name(o.schedule)},
-               {"learning_rate", o.learning_rate},
-               {"kernels", choice_name(o.kernels)},
-               {"kernel_rate", o.kernel_rate},
-               {"momentum", o.momentum},
-               {"weight_decay", o.weight_decay},
-               {"clip", o.clip},
-               {"patience", o.patience},
-               {"warm_start", o.warm_start},
-               {"polish", o.polish},
-               {"refit", o.refit},
-               {"holdout", print(o.holdout)},
-               {"gaps", choice_name(o.gaps)},
-               {"units", o.units},
-               {"checkpoint_seconds", o.checkpoint_seconds}};
-  json["validation"] = o.validation ? Json(print(*o.validation)) : Json(nullptr);
-  return json;
+Json to_json(const FitOptions& options) {
+  Writer writer;
+  visit_options(options, writer);
+  return writer.json;
 }
 
 FitOptions options_from_json(const Json& json) {
-  FitOptions o;
-  o.seed = json.at("seed");
-  o.members = json.at("members");
-  o.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : Posterior::ensemble;
-  o.perturbation =
-      json.contains("perturbation") ? choice_from<Perturbation>(json.at("perturbation")) : Perturbation::none;
-  o.noise = json.value("noise", 0.0);
-  o.noise_formula = json.value("noise_formula", "");
-  o.epochs = json.at("epochs");
-  o.batch = json.at("batch");
-  o.layers = json.at("layers").get<std::vector<std::int64_t>>();
-  o.loss = choice_from<Loss>(json.at("loss"));
-  o.optimiser = choice_from<Optimiser>(json.at("optimiser"));
-  o.schedule = choice_from<Schedule>(json.at("schedule"));
-  o.learning_rate = json.at("learning_rate");
-  o.kernels = choice_from<KernelTraining>(json.at("kernels"));
-  o.kernel_rate = json.at("kernel_rate");
-  o.momentum = json.at("momentum");
-  o.weight_decay = json.at("weight_decay");
-  o.clip = json.at("clip");
-  o.patience = json.at("patience");
-  o.warm_start = json.at("warm_start");
-  o.polish = json.at("polish");
-  o.refit = json.at("refit");
-  o.holdout = parse_split(json.at("holdout").get<std::string>());
-  if (!json.at("validation").is_null()) o.validation = parse_split(json.at("validation").get<std::string>());
-  o.gaps = choice_from<Gaps>(json.at("gaps"));
-  o.units = json.at("units").get<std::map<std::string, std::string>>();
-  o.checkpoint_seconds = json.at("checkpoint_seconds");
-  return o;
+  FitOptions options;
+  visit_options(options, Reader{json});
+  return options;
+}
+
+Json to_json(const Scores& scores) {
+  Writer writer;
+  visit_scores(scores, writer);
+  return writer.json;
+}
+
+Scores scores_from_json(const Json& json) {
+  Scores scores;
+  visit_scores(scores, Reader{json});
+  return scores;
+}
+
+Json to_json(const FitReport& report) {
+  Writer writer;
+  visit_report(report, writer);
+  return writer.json;
+}
+
+FitReport report_from_json(const Json& json) {
+  FitReport report;
+  visit_report(report, Reader{json});
+  return report;
 }
 
 Json to_json(const Encoder& encoder) {
@@ -183,84 +296,6 @@ Encoder encoder_from_json(const Json& json) {
     }
   }
   return encoder;
-}
-
-Json to_json(const Scores& s) {
-  Json coverage = Json::object(), width = Json::object();
-  for (const auto& [level, share] : s.coverage) coverage[level] = number(share);
-  for (const auto& [level, mean] : s.width) width[level] = number(mean);
-  return {{"rows", s.rows},
-          {"rmse", number(s.rmse)},
-          {"mae", number(s.mae)},
-          {"r2", number(s.r2)},
-          {"spearman", number(s.spearman)},
-          {"nlpd", number(s.nlpd)},
-          {"msll", number(s.msll)},
-          {"crps", number(s.crps)},
-          {"coverage", coverage},
-          {"width", width},
-          {"pit", s.pit}};
-}
-
-Scores scores_from_json(const Json& json) {
-  Scores s;
-  s.rows = json.at("rows");
-  s.rmse = number_from(json.at("rmse"));
-  s.mae = number_from(json.at("mae"));
-  s.r2 = number_from(json.at("r2"));
-  s.spearman = number_from(json.at("spearman"));
-  s.nlpd = number_from(json.at("nlpd"));
-  s.msll = number_from(json.at("msll"));
-  s.crps = number_from(json.at("crps"));
-  for (const auto& [level, share] : json.at("coverage").items()) s.coverage[level] = number_from(share);
-  if (json.contains("width")) {
-    for (const auto& [level, mean] : json.at("width").items()) s.width[level] = number_from(mean);
-    s.pit = json.at("pit").get<std::vector<double>>();
-  }
-  return s;
-}
-
-Json to_json(const FitReport& report) {
-  Json json = {{"rows", report.rows},
-               {"training_rows", report.training_rows},
-               {"validation_rows", report.validation_rows},
-               {"holdout_rows", report.holdout_rows},
-               {"validation_split", report.validation_split},
-               {"validation_reason", report.validation_reason},
-               {"holdout_split", report.holdout_split},
-               {"notes", to_json(report.notes)},
-               {"epochs", report.epochs},
-               {"best_epoch", report.best_epoch},
-               {"polished", report.polished},
-               {"seconds", report.seconds},
-               {"settings", to_json(report.options)}};
-  json["validation"] = report.validation ? to_json(*report.validation) : Json(nullptr);
-  json["holdout"] = report.holdout ? to_json(*report.holdout) : Json(nullptr);
-  return json;
-}
-
-FitReport report_from_json(const Json& json) {
-  FitReport report;
-  report.rows = json.at("rows");
-  report.training_rows = json.at("training_rows");
-  report.validation_rows = json.at("validation_rows");
-  report.holdout_rows = json.at("holdout_rows");
-  report.validation_split = json.at("validation_split");
-  report.validation_reason = json.at("validation_reason");
-  report.holdout_split = json.at("holdout_split");
-  const Json& notes = json.at("notes");
-  report.notes.without_target = notes.at("without_target");
-  report.notes.with_gaps = notes.at("with_gaps");
-  report.notes.filled = notes.at("filled").get<std::map<std::string, std::int64_t>>();
-  report.notes.unseen = notes.at("unseen_levels").get<std::map<std::string, std::int64_t>>();
-  report.epochs = json.at("epochs");
-  report.best_epoch = json.at("best_epoch");
-  report.polished = json.at("polished");
-  report.seconds = json.at("seconds");
-  report.options = options_from_json(json.at("settings"));
-  if (!json.at("validation").is_null()) report.validation = scores_from_json(json.at("validation"));
-  if (!json.at("holdout").is_null()) report.holdout = scores_from_json(json.at("holdout"));
-  return report;
 }
 
 Json to_json(const std::vector<ParameterValue>& values) {

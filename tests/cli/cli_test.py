@@ -87,8 +87,8 @@ class Errors(unittest.TestCase):
 
     def test_unknown_words(self):
         self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
-        self.expect(["fly"], 2, 'no command named "fly"; there are fit, predict, evaluate, explain, verify, list, '
-                                "completion and manual")
+        self.expect(["fly"], 2, 'no command named "fly"; there are fit, predict, evaluate, check, explain, verify, '
+                                "list, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2, 'no list named "horses"; there are all, kernels, networks and features')
 
