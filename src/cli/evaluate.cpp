@@ -48,7 +48,7 @@ std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, 
   const Prediction p = model.predict(table, {level});
   std::vector<std::int64_t> known;
   for (std::int64_t i = 0; i < table.rows; ++i) {
-    if (std::isfinite(y[i]) && std::isfinite(p.location[i])) known.push_back(i);
+    if (std::isfinite(y[i]) && std::isfinite(p.scale[i])) known.push_back(i);
   }
   const auto count = [&](const std::string& name, const std::vector<std::int64_t>& rows) {
     const auto inside = std::count_if(rows.begin(), rows.end(),

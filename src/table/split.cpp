@@ -298,10 +298,11 @@ class Splitter {
     return detail::gather(keys, rows_);
   }
 
-  // About a hundred cells over the ranges of several columns, at most ten along each; fifty along one.
+  // Fifty spans of one column, a grid of twenty by twenty of two, about as many cells of more: small enough that a fifth
+  // of them is many, and what is set apart resembles the rest.
   Groups grid_cells() const {
     const auto dimensions = static_cast<double>(split_.columns.size());
-    const double along = std::clamp(std::round(std::pow(100.0, 1.0 / dimensions)), 2.0, dimensions > 1.0 ? 10.0 : 50.0);
+    const double along = dimensions < 2.0 ? 50.0 : std::max(2.0, std::round(std::pow(400.0, 1.0 / dimensions)));
     std::vector<std::vector<double>> keys(rows_.size());
     for (const std::string& name : split_.columns) {
       detail::append_keys(detail::grid_steps(detail::values_of(measured(name), rows_), along), keys);

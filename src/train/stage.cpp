@@ -108,6 +108,7 @@ void Stage::descend(std::int64_t last, const Checkpoint* resume, const Stage* fr
 
 bool Stage::polish() {
   if (!plan_.options.polish || plan_.options.loss == Loss::mae || plan_.options.loss == Loss::huber) return false;
+  if (plan_.options.perturbation != Perturbation::none) return false;  // one solution would make the members alike
   std::vector<at::Tensor> before;
   for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
   const auto error = [&] {
@@ -226,12 +227,30 @@ FittedModel Stage::fitted() const {
   return result;
 }
 
-Unseen Stage::unseen() const {
-  const Scaling& scaling = encoder_.target_scaling;
-  const Dataset& rows = validation_.size() > 0 ? validation_ : training_;
-  const auto [mean, variance] = fitted().predict_function(rows);
+namespace {
+
+Unseen predictions(const FittedModel& model, const Dataset& rows) {
+  const Scaling& scaling = model.encoder.target_scaling;
+  const auto [mean, variance] = model.predict_function(rows);
   return {rows, mean * scaling.sd + scaling.mean, variance * (scaling.sd * scaling.sd),
           rows.y * scaling.sd + scaling.mean};
+}
+
+}  // namespace
+
+Unseen Stage::unseen() const { return predictions(fitted(), validation_.size() > 0 ? validation_ : training_); }
+
+Unseen Stage::left_out(const std::vector<bool>& held) const {
+  std::vector<bool> others = held;
+  others.flip();
+  const Dataset known = rows_of(training_, others);
+  auto own = std::make_shared<Model>(model_->spec(), encoder_, model_->state(), options_);
+  const LinearPosterior posterior = linear_posterior(*own, known.x, known.y, noise_ * noise_);
+  own->set_linear_weights(posterior.mean.unsqueeze(0));
+  FittedModel without = fitted();
+  without.model = own;
+  without.factor = posterior.factor;
+  return predictions(without, rows_of(training_, held));
 }
 
 }  // namespace ick

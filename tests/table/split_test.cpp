@@ -179,13 +179,13 @@ TEST(Split, BlocksAreCellsOfAGrid) {
   std::map<std::pair<int, int>, std::set<bool>> seen;
   for (std::size_t row = 0; row < 200; ++row) {
     const auto cell = [](double value, double low, double high) {
-      return std::min(9, static_cast<int>(10.0 * (value - low) / (high - low)));
+      return std::min(19, static_cast<int>(20.0 * (value - low) / (high - low)));
     };
     seen[{cell(table.columns[2].values[row], lat_low, lat_high), cell(table.columns[3].values[row], lon_low, lon_high)}]
         .insert(rows[row]);
   }
   for (const auto& [cell, sides] : seen) EXPECT_EQ(sides.size(), 1u);
-  EXPECT_GT(seen.size(), 60u);
+  EXPECT_GT(seen.size(), 120u);
   EXPECT_GT(count(apart(table, "block(lat, lon, day)=20%")), 30);
 }
 
