@@ -93,8 +93,11 @@ int run_check(const CheckRequest& request) {
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
-  fmt::print("{} posterior of {} members against the exact Gaussian process\n", choice_name(model.posterior),
-             model.options.members);
+  const std::string what = model.posterior == Posterior::exact
+                               ? "kernel features"
+                               : fmt::format("{} posterior of {} member{}", choice_name(model.posterior),
+                                             model.options.members, model.options.members == 1 ? "" : "s");
+  fmt::print("{} against the exact Gaussian process\n", what);
   fmt::print("  {} training rows, compared at {} rows: {}\n", c.training_rows, c.rows, parts.sentence);
   const std::string unit =
       model.encoder.log_target ? "log(" + model.encoder.target.name + ")" : model.encoder.target.name;
@@ -107,7 +110,7 @@ int run_check(const CheckRequest& request) {
     fmt::print("  {:<10} {:>10.4g} {:>10.4f} {:>9.1f}% {:>9.1f}%\n", name, scores.rmse, scores.nlpd,
                100.0 * scores.coverage.at("0.5"), 100.0 * scores.coverage.at("0.9"));
   }
-  if (!c.same_rows) {
+  if (model.posterior == Posterior::ensemble || model.posterior == Posterior::laplace) {
     fmt::print(
         "The model's networks were trained, on {} rows; the exact process has the covariance they started with and saw "
         "{}: part of the difference is that.\n",

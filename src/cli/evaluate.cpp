@@ -39,7 +39,11 @@ std::vector<std::string> block_columns(const EvaluateRequest& request, const Sto
   if (!request.by.empty()) return request.by;
   const Split split = stored.report.options.validation.value_or(Split{});
   if (split.kind == Split::Kind::random || split.kind == Split::Kind::condition) return {};
-  return split.columns;
+  if (split.kind != Split::Kind::last || !split.columns.empty()) return split.columns;
+  const std::vector<ColumnInfo> columns = stored.model.columns();
+  const auto time = std::find_if(columns.begin(), columns.end(),
+                                 [](const ColumnInfo& each) { return each.type == ColumnType::time; });
+  return time == columns.end() ? std::vector<std::string>() : std::vector<std::string>{time->name};
 }
 
 std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, const std::vector<std::string>& columns,
@@ -76,7 +80,7 @@ void print_scores(const Scores& scores) {
 }
 
 void print_coverage(const std::vector<Coverage>& coverage, double level) {
-  fmt::print("coverage: promised {:.1f}%, achieved {:.1f}%\n", 100.0 * level, 100.0 * coverage[0].share());
+  fmt::print("coverage: promised {}%, achieved {:.1f}%\n", number_text(100.0 * level), 100.0 * coverage[0].share());
   for (std::size_t b = 1; b < coverage.size(); ++b) {
     fmt::print("  {:<44} {:>7} rows  {:5.1f}%\n", coverage[b].block, coverage[b].rows, 100.0 * coverage[b].share());
   }
@@ -108,7 +112,7 @@ int run_evaluate(const EvaluateRequest& request) {
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
   const Calibration& calibration = stored.model.calibration;
   if (!calibration.knows(request.level)) {
-    fmt::print(stderr, "intervals are Gaussian, not calibrated: {}\n", too_few_rows(calibration, request.level));
+    fmt::print(stderr, "intervals are not calibrated: {}\n", too_few_rows(calibration, request.level));
   }
   const std::vector<Coverage> coverage = coverage_of(stored.model, table, by, request.level);
   const bool passed = std::abs(coverage[0].share() - request.level) <= request.tolerance;

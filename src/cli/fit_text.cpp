@@ -52,7 +52,7 @@ nlohmann::json calibration_json(const Calibration& calibration) {
 }  // namespace
 
 std::string too_few_rows(const Calibration& calibration, double level) {
-  return fmt::format("{} cannot calibrate a {}% interval, {} can", count_text(calibration.rows(), "validation row"),
+  return fmt::format("{} cannot calibrate an interval of {}%, {} can", count_text(calibration.rows(), "validation row"),
                      number_text(100.0 * level), Calibration::rows_needed(level));
 }
 
@@ -119,7 +119,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
              fit.model.encoder.log_target ? " (of the logarithm)" : "");
   fmt::print("  {:<40} {}\n", "90% interval", interval_text(fit.model.calibration));
   if (report.validation) {
-    fmt::print("validation ({}, {}): {}\n", report.validation_split, count_text(report.validation_rows, "row"),
+    fmt::print("validation ({}, {}): {}\n", report.validation_split, count_text(report.validation->rows, "row"),
                scores_text(*report.validation));
   }
   if (report.holdout) {
@@ -127,10 +127,10 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
                scores_text(*report.holdout));
   }
   if (refitted) {
-    fmt::print("The model kept was then trained on training and validation rows together{}.\n",
-               report.options.optimiser == Optimiser::lbfgs
-                   ? ""
-                   : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
+    const bool solved = fit.model.posterior != Posterior::ensemble && fit.model.posterior != Posterior::laplace;
+    fmt::print("The model kept was then {} on training and validation rows together{}.\n",
+               solved ? "solved" : "trained",
+               solved ? "" : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
   }
   fmt::print("{} trained numbers, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
              directory);

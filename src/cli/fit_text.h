@@ -13,7 +13,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
 void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
 
-// "3 validation rows cannot calibrate a 90% interval, 9 can"
+// "3 validation rows cannot calibrate an interval of 90%, 9 can"
 std::string too_few_rows(const Calibration& calibration, double level);
 
 // "rmse 2.61, mae 2.03, ..." on one line

@@ -115,7 +115,8 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
   for (std::size_t c = 0; c < columns.names.size(); ++c) {
     to.append("," + text(columns.names[c]) + ":");
     if (c >= columns.numbers.size()) {
-      to.append(text(std::string(support_name((*columns.words[c - columns.numbers.size()])[i]))));
+      const std::string word(support_name((*columns.words[c - columns.numbers.size()])[i]));
+      to.append(word.empty() ? "null" : text(word));
     } else if (std::isfinite((*columns.numbers[c])[i])) {
       append_number(to, (*columns.numbers[c])[i]);
     } else {
@@ -211,6 +212,11 @@ int run_predict(const PredictRequest& request) {
   }
   output.write(text);
   output.commit();
+  if (notes.with_gaps > 0) {
+    fmt::print(stderr, "{} of {} rows without a prediction: a column that a kernel reads is missing\n", notes.with_gaps,
+               rows);
+    notes.with_gaps = 0;
+  }
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
   for (std::size_t source = 0; source < extrapolated.size(); ++source) {
     if (extrapolated[source] == 0) continue;
@@ -219,7 +225,11 @@ int run_predict(const PredictRequest& request) {
   }
   const Calibration& calibration = stored.model.calibration;
   if (!calibration.knows(wanted.level)) {
-    fmt::print(stderr, "intervals are Gaussian, not calibrated: {}\n", too_few_rows(calibration, wanted.level));
+    fmt::print(stderr, "intervals are not calibrated: {}\n", too_few_rows(calibration, wanted.level));
+  }
+  if (request.wanted.support && stored.model.support.empty()) {
+    fmt::print(stderr, "no column of support: {}\n",
+               stored.model.model->has_kernels() ? "the model was written before there was any" : "there is no kernel");
   }
   if (!request.out.empty() && request.out != "-") fmt::print(stderr, "{} rows written to {}\n", rows, request.out);
   return 0;

@@ -27,10 +27,9 @@ void check_networks(const Model::TermParts& parts, Posterior posterior) {
 // Those of the posterior's kinds whose prior has no bias are in draw.h.
 bool has_bias(Posterior posterior) { return posterior != Posterior::nngp && posterior != Posterior::ntk; }
 
-FittedModel solved_again(const FittedModel& model, const Dataset& training) {
+FittedModel solved_again(const FittedModel& model, const Dataset& training, double s2) {
   FittedModel again = model;
   auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model->state(), model.options);
-  const double s2 = model.noise * model.noise;
   const Scales scales{model.amplitude, s2};
   switch (model.posterior) {
     case Posterior::exact: {
@@ -101,17 +100,19 @@ std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& trainin
 Comparison compare_with_exact(const FittedModel& model, const Table& table, const Dataset& training,
                               const Dataset& compared, bool solve_again) {
   const bool closed_form = model.posterior != Posterior::ensemble && model.posterior != Posterior::laplace;
-  FittedModel own = solve_again && closed_form ? solved_again(model, training) : model;
+  // A formula of the noise is not known to the weights: one noise for all rows, their mean.
+  const double s2 = model.noise_variance(table, training).nanmean().item<double>();
+  FittedModel own = solve_again && closed_form ? solved_again(model, training, s2) : model;
   own.calibration = {};
-  const at::Tensor noise = own.noise_variance(table, training);
+  const at::Tensor noise = at::full({training.size()}, s2, at::kDouble);
   double amplitude = own.amplitude;
   if (!closed_form) {  // trained networks have no prior of a size of their own
     const at::Tensor gram = ExactProcess(own, 1.0).covariance(training, training);
-    amplitude = find_scales(gram, training.y, own.noise * own.noise).amplitude;
+    amplitude = find_scales(gram, training.y, s2).amplitude;
   }
   const auto [exact_mean, exact_variance] = ExactProcess(own, amplitude).posterior(training, noise, compared);
   const auto [mean, variance] = own.predict_function(compared);
-  const at::Tensor compared_noise = own.noise_variance(table, compared);
+  const at::Tensor compared_noise = at::full({compared.size()}, s2, at::kDouble);
 
   Comparison result;
   result.training_rows = training.size();

@@ -149,8 +149,9 @@ at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows) 
   const Dataset all = encode(table, lenient(noise_model->encoder), false);
   const Dataset some = all.select(at::tensor(rows.rows, at::kLong));
   const at::Tensor index = complete_rows(some);
-  const Scaling& scaling = noise_model->encoder.target_scaling;
-  const at::Tensor log_variance = noise_model->predict_function(some.select(index)).first * scaling.sd + scaling.mean;
+  // about its mean over the rows it was learned from, where the noise is `noise`
+  const double scale = noise_model->encoder.target_scaling.sd;
+  const at::Tensor log_variance = noise_model->predict_function(some.select(index)).first * scale;
   return constant * spread_out(log_variance.exp(), index, rows.size());
 }
 
@@ -190,7 +191,7 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
   if (!wanted.support) return p;
   for (const SupportSource& source : support) {
     const std::vector<Support> known = source(some.x);
-    std::vector<Support>& of_rows = p.support.emplace_back(rows.size(), Support::extrapolating);
+    std::vector<Support>& of_rows = p.support.emplace_back(rows.size(), Support::unknown);
     for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[index[i].item<std::int64_t>()] = known[i];
   }
   return p;

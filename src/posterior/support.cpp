@@ -69,7 +69,7 @@ std::string state_name(std::size_t source, std::size_t map) {
 }  // namespace
 
 std::string_view support_name(Support support) {
-  constexpr std::string_view kNames[] = {"inside", "edge", "extrapolating"};
+  constexpr std::string_view kNames[] = {"inside", "edge", "extrapolating", ""};
   return kNames[static_cast<std::size_t>(support)];
 }
 

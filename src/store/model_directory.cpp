@@ -57,7 +57,9 @@ std::vector<std::string> golden_names(const FittedModel& model) {
 // 1970, so that no digit is lost.
 std::string golden_text(const FittedModel& model, const Table& table) {
   Table golden;
-  const std::vector<std::int64_t> rows = encode(table, model.encoder, true).rows;
+  Dataset known = encode(table, model.encoder, true);
+  known = known.select(model.noise_variance(table, known).isfinite().nonzero().select(1, 0).contiguous());
+  const std::vector<std::int64_t>& rows = known.rows;
   std::vector<std::int64_t> picked;
   const std::size_t step = std::max<std::size_t>(1, rows.size() / kGoldenRows);
   for (std::size_t i = 0; i < rows.size() && std::ssize(picked) < kGoldenRows; i += step) picked.push_back(rows[i]);

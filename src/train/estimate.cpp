@@ -8,6 +8,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "posterior/bilinear.h"
 #include "train/evidence.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -67,7 +68,9 @@ FitBytes bytes_of(const FitPlan& plan) {
   bytes.rows += std::min(1e9, 4.0 * n * features);
   if (is_closed_form(o)) {  // members are solved a few at a time: what stays are their weights
     bytes.member = 4.0 * parameters * (o.posterior == Posterior::ntk ? 2.0 : 1.0);
-    bytes.rows += 1e9;
+    const double fewer = std::min({n, parameters, static_cast<double>(kMostFactored)});
+    const double work = 8.0 * (2.0 * n * (units + features) + 3.0 * fewer * fewer);
+    bytes.rows += std::min(1e9, static_cast<double>(o.members) * work);
   } else {  // values, gradients, two moments, the best so far; units and their gradients of a batch
     bytes.member = 4.0 * (5.0 * parameters + 4.0 * static_cast<double>(o.batch) * (units + features));
   }
@@ -84,7 +87,8 @@ void check_memory(const FitPlan& plan, double free) {
   const std::string remedy = fit >= 1 && members > 1.0
                                  ? "ask for at most " + std::to_string(fit) + " --members"
                                  : "use fewer rows, smaller --layers, or points=... in the formula";
-  throw UsageError("this fit with " + std::to_string(plan.options.members) + " members would take about " +
+  throw UsageError("this fit with " + std::to_string(plan.options.members) +
+                   (plan.options.members == 1 ? " member" : " members") + " would take about " +
                    number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +
                    number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
 }
@@ -101,10 +105,11 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const Dataset all = encode(table, plan.encoder, true);
   const std::int64_t some = std::min<std::int64_t>(all.size(), std::max<std::int64_t>(4 * o.batch, 4096));
   const Dataset rows = all.select(at::arange(some, at::kLong));
-  ModelOptions model_options{o.members, o.seed, o.layers};
+  // members that are drawn cost all the same
+  ModelOptions model_options{is_closed_form(o) ? std::min<std::int64_t>(o.members, 4) : o.members, o.seed, o.layers};
   Model model(plan.spec, plan.encoder, rows, model_options);
   estimate.features = model.features();
-  estimate.parameters = model.trainable();
+  estimate.parameters = model.trainable() / model.members() * o.members;
 
   const auto n = static_cast<double>(estimate.training_rows);
   const FitBytes bytes = bytes_of(plan);
@@ -119,11 +124,12 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
     return estimate;
   }
   if (is_closed_form(o)) {
-    const Scales scales;
     const std::int64_t few = std::min<std::int64_t>(rows.size(), 512);
     const Dataset some_rows = rows.select(at::arange(few, at::kLong));
-    const double once = seconds_of([&] { draw_last_layers(model, some_rows, scales, o.seed); });
-    estimate.seconds = runs * (kWarmStart + once * n / static_cast<double>(few));
+    const double once = seconds_of([&] { draw_last_layers(model, some_rows, Scales{}, o.seed); });
+    const double times =
+        n / static_cast<double>(few) * static_cast<double>(o.members) / static_cast<double>(model.members());
+    estimate.seconds = runs * once * times + (model.has_kernels() && o.warm_start ? kWarmStart : 0.0);
     return estimate;
   }
   const FitHooks hooks;

@@ -36,27 +36,28 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
   return std::exp(0.25 * (low + high));
 }
 
-Formula parse_noise_formula(const Table& table, const std::string& target, const std::string& text, std::int64_t rows) {
-  constexpr std::int64_t kFewest = 100;
+ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text) {
   const Formula formula = parse_formula(text);
   if (formula.target != "sigma" || formula.log_target) {
-    throw UsageError("the noise's formula starts with \"" + formula.target + "\"; expected sigma ~ ...");
+    const std::string found = formula.log_target ? "log(" + formula.target + ")" : formula.target;
+    throw UsageError("found a formula of " + found + "; expected sigma ~ ...");
   }
   if (table.find("sigma") != nullptr) {
-    throw UsageError(
-        "the table has a column named sigma, which is what a formula of the noise calls the noise; rename it");
+    throw UsageError("the table has a column named sigma, which here means the noise; rename the column");
   }
   std::vector<std::string> columns = {"sigma"};
   for (const std::string& name : table.names()) {
     if (name != target) columns.push_back(name);
   }
-  make_spec(formula, columns);
-  if (rows < kFewest) {
-    throw DataError("a formula of the noise needs at least " + std::to_string(kFewest) +
-                    " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
-                    "; set more apart with --validation");
+  ModelSpec spec = make_spec(formula, columns);
+  for (const std::string& name : spec.kernel_columns) {
+    const ColumnType type = table.column(name).info.type;
+    if (type != ColumnType::category && type != ColumnType::text) continue;
+    throw DataError("column \"" + name + "\" is a " + std::string(column_type_name(type)) +
+                    ", and kernels of the noise read numbers and times; let a network read it, as in mlp(" + name +
+                    ")");
   }
-  return formula;
+  return spec;
 }
 
 std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std::string& target,

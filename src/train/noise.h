@@ -23,9 +23,8 @@ struct Unseen {
 double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y, const at::Tensor& shape,
                  double unit);
 
-// sigma ~ ..., for a table with this target, to be learned from half of so many rows. UsageError or DataError when it
-// cannot be.
-Formula parse_noise_formula(const Table& table, const std::string& target, const std::string& text, std::int64_t rows);
+// sigma ~ ..., for a table with this target. UsageError or DataError when it cannot be.
+ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text);
 
 // A model of log (y - m)^2, fitted on these rows of the table. Its mean is log sigma^2, up to a constant.
 std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std::string& target,

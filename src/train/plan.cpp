@@ -172,7 +172,7 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
 }
 
 // What --posterior asks for must be possible; what has no effect is said.
-void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
+static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
   FitOptions& o = plan.options;
   const std::string asked = "--posterior " + choice_name(o.posterior);
   if (o.noise < 0.0 || !std::isfinite(o.noise)) throw UsageError("the noise must be a positive number");
@@ -182,6 +182,9 @@ void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
     }
     o.posterior = Posterior::exact;
     if (o.members > 1) plan.remarks.push_back("kernels only: the posterior is exact, --members has no effect");
+    if (o.perturbation != Perturbation::none) {
+      plan.remarks.push_back("kernels only: there are no members to differ, --perturb has no effect");
+    }
     if (o.batch > 0 || o.learning_rate > 0.0) {
       plan.remarks.push_back("kernels only: there are no mini-batches, --batch and --learning-rate have no effect");
     }
@@ -219,6 +222,7 @@ void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
   if (o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0) {
     plan.remarks.push_back(asked + " is solved in closed form: --epochs, --batch and --learning-rate have no effect");
   }
+  if (o.loss != Loss::mse) plan.remarks.push_back(asked + " is of squared errors: --loss has no effect");
   for (const TermSpec& term : spec.terms) {
     if (term.networks.size() > 1) {
       throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
@@ -239,7 +243,7 @@ void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
 
 // Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more
 // members, many rows larger batches.
-void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
+static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   FitOptions& options = plan.options;
   const bool kernels_only = spec.kernels_only();
   if (options.optimiser == Optimiser::automatic) {
@@ -276,6 +280,58 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   if (options.patience == 0) options.patience = std::max<std::int64_t>(10, options.epochs / 2);
 }
 
+namespace {
+
+// A formula of the noise is fitted after everything else; what is wrong with it is said before. Its kernels need their
+// columns as the others do.
+std::vector<bool> rows_with_noise(const Table& table, const std::string& target, const FitOptions& options,
+                                  const std::vector<bool>& usable) {
+  const std::string place = "--sigma: ";
+  if (options.noise > 0.0) throw UsageError("--noise and --sigma both say what the noise is; leave one out");
+  try {
+    const ModelSpec spec = parse_noise_formula(table, target, options.noise_formula);
+    return readable_rows(table, encoder_plan(spec, options), usable);
+  } catch (const UsageError& error) {
+    throw UsageError(place + error.what());
+  } catch (const DataError& error) {
+    throw DataError(place + error.what());
+  }
+}
+
+void check_noise_rows(const FitPlan& plan) {
+  constexpr std::int64_t kFewest = 100;
+  const std::int64_t held = count_of(plan.validation), rows = held > 0 ? held : count_of(plan.training);
+  if (plan.options.noise_formula.empty() || rows >= kFewest) return;
+  throw DataError("--sigma: a formula of the noise needs at least " + std::to_string(kFewest) +
+                  " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
+                  "; set more apart with --validation");
+}
+
+void check_noise(const FitPlan& plan) {
+  constexpr double kLeast = 1e-4, kMost = 1e3;
+  const double noise = plan.options.noise, sd = plan.encoder.target_scaling.sd;
+  if (noise == 0.0 || (noise >= kLeast * sd && noise <= kMost * sd)) return;
+  throw UsageError("--noise " + number_text(noise) + " does not go with a target whose deviation is " +
+                   number_text(sd) + "; expected between " + number_text(kLeast * sd) + " and " +
+                   number_text(kMost * sd));
+}
+
+void say_constant_columns(const Table& table, FitPlan& plan) {
+  std::set<std::string> names(plan.spec.kernel_columns.begin(), plan.spec.kernel_columns.end());
+  names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
+  for (const std::string& name : names) {
+    const std::vector<double>& values = table.column(name).values;
+    std::set<double> seen;
+    for (std::size_t i = 0; i < values.size() && seen.size() < 2; ++i) {
+      if (plan.training[i] && !std::isnan(values[i])) seen.insert(values[i]);
+    }
+    if (seen.size() > 1) continue;
+    plan.remarks.push_back("column \"" + name + "\" has one value in all training rows: nothing is learned from it");
+  }
+}
+
+}  // namespace
+
 FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
   FitPlan plan;
   plan.spec = make_spec(formula, table.names());
@@ -287,6 +343,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   plan.notes.without_target = table.rows - count_of(usable);
   const std::int64_t with_target = count_of(usable);
   usable = readable_rows(table, encoder_plan(plan.spec, options), usable);
+  if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
   plan.notes.with_gaps = with_target - count_of(usable);
   check_places(plan.spec, table, usable);
   plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
@@ -306,14 +363,12 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
   keep_levels(table, level_columns(formula), plan);
-  if (!options.noise_formula.empty()) {
-    if (options.noise > 0.0) throw UsageError("--noise and --sigma both say what the noise is; leave one out");
-    const std::int64_t unseen = count_of(plan.validation) > 0 ? count_of(plan.validation) : count_of(plan.training);
-    parse_noise_formula(table, formula.target, options.noise_formula, unseen);
-  }
+  check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
   choose_options(plan.spec, count_of(plan.training), plan);
+  check_noise(plan);
+  say_constant_columns(table, plan);
   check_memory(plan, free_bytes());
   return plan;
 }

@@ -51,18 +51,23 @@ class Predict(Table):
         header, *lines = cells(self.predicted.stdout)
         self.assertEqual(header, [*self.table[0], "mean", "sd", "lower", "upper"])
         self.assertEqual([line[:-4] for line in lines], [list(row.values()) for row in self.table])
-        half = NORMAL.inv_cdf(0.95)
+        half = re.search(r"90% interval +mean \+- (\S+) sd, calibrated on 40 validation rows", self.fitted.stdout)[1]
         for line in lines:
             mean, sd, lower, upper = map(float, line[-4:])
             self.assertGreater(sd, 0)
-            self.assertAlmostEqual(lower, mean - half * sd, delta=1e-6 * abs(mean))
-            self.assertAlmostEqual(upper, mean + half * sd, delta=1e-6 * abs(mean))
+            self.assertAlmostEqual((mean - lower) / sd, float(half), delta=6e-4)
+            self.assertAlmostEqual((upper - mean) / sd, float(half), delta=6e-4)
 
     def test_level(self):
-        for level in (0.5, 0.99):
-            line = cells(self.run_ick("predict", "m", "t.csv", "--level", level).stdout)[1]
-            mean, sd, _, upper = map(float, line[-4:])
-            self.assertAlmostEqual((upper - mean) / sd, NORMAL.inv_cdf(0.5 + level / 2), places=6)
+        half = []
+        for level, said in ((0.5, ""), (0.9, ""), (0.99, "intervals are not calibrated: 40 validation rows "
+                                                         "cannot calibrate an interval of 99%, 99 can\n")):
+            result = self.run_ick("predict", "m", "t.csv", "--level", level)
+            self.assertEqual(result.stderr, said)
+            mean, sd, _, upper = map(float, cells(result.stdout)[1][-4:])
+            half.append((upper - mean) / sd)
+        self.assertEqual(half, sorted(half))
+        self.assertGreater(half[-1], NORMAL.inv_cdf(0.995) - 1e-6)
 
     def test_ways_in_and_out(self):
         (self.folder / "t.csv.gz").write_bytes(gzip.compress((self.folder / "t.csv").read_bytes()))
@@ -137,7 +142,7 @@ class Evaluate(Table):
     def test_json(self):
         scores = json.loads(self.run_ick("evaluate", "m", "t.csv", "--json").stdout)
         self.assertEqual(set(scores), {"schema", "rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps",
-                                       "coverage"})
+                                       "coverage", "width", "pit", "level", "achieved", "blocks"})
         self.assertEqual((scores["schema"], scores["rows"]), (1, 200))
         self.assertIn("0.9", scores["coverage"])
         header, *lines = cells(self.predicted.stdout)
@@ -185,7 +190,8 @@ class Fit(Table):
 
     def test_files_of_a_model(self):
         self.assertEqual(sorted(path.name for path in (self.folder / "m").iterdir()),
-                         ["golden.csv", "model.json", "train.log.jsonl", "weights.safetensors"])
+                         ["golden.csv", "model.json", "posterior.safetensors", "train.log.jsonl",
+                          "weights.safetensors"])
         for line in (self.folder / "m" / "train.log.jsonl").read_text().splitlines():
             self.assertEqual(json.loads(line)["schema"], 1)
         self.assertFalse((self.folder / "m.checkpoint").exists())
@@ -242,7 +248,7 @@ class Fit(Table):
         self.assertEqual((report["schema"], report["model"], report["formula"], report["rows"]),
                          (1, "j", "y ~ mlp(x, z)", 200))
         self.assertEqual(set(report["validation"]), {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps",
-                                                     "coverage"})
+                                                     "coverage", "width", "pit"})
         self.assertEqual((report["settings"]["epochs"], report["settings"]["members"]), (2, 2))
 
     def test_dry_run_writes_nothing(self):

@@ -119,8 +119,8 @@ class Resume(FolderCase):
             with self.subTest(f"{name}, {process.returncode}"):
                 if process.returncode == 0 or (self.folder / out / "model.json").exists():
                     continue  # it was done before
-                for part in self.folder.glob(".*part*"):  # a checkpoint that was being written
-                    part.unlink()
+                for part in self.folder.glob(".*part*"):  # a checkpoint or a model that was being written
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
                 self.assertTrue(checkpoint.exists())
                 result = ick("fit", "--resume", checkpoint.name, folder=self.folder)
                 self.assertEqual(result.returncode, 0, result.stderr)

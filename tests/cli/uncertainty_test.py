@@ -150,7 +150,7 @@ class Intervals(Simulated):
                 self.assertAlmostEqual(found / expected, 1, places=5)
 
     def test_levels_that_cannot_be_calibrated(self):
-        sentence = ("intervals are Gaussian, not calibrated: 80 validation rows cannot calibrate a 99.9% interval, 999 "
+        sentence = ("intervals are not calibrated: 80 validation rows cannot calibrate an interval of 99.9%, 999 "
                     "can\n")
         rows, said = self.predict("nngp", "test.csv", "--level", "0.999")
         self.assertEqual(said, sentence)
@@ -162,7 +162,7 @@ class Intervals(Simulated):
         self.assertEqual((calibration["rows"], calibration["calibrated"]), (3, False))
         self.assertGreaterEqual(calibration["half_width"]["0.9"], NORMAL.inv_cdf(0.95) - 1e-9)
         rows, said = self.predict("few", "test.csv")
-        self.assertIn("3 validation rows cannot calibrate a 90% interval, 9 can", said)
+        self.assertIn("3 validation rows cannot calibrate an interval of 90%, 9 can", said)
         self.assertAlmostEqual(half_widths(rows)[0], calibration["half_width"]["0.9"], places=6)
         text = self.run_ick("fit", "few.csv", "y ~ mlp(x)", "--validation", "none", "--epochs", "2", "--out", "few")
         self.assertRegex(text.stdout, r"90% interval +mean \+- 1\.645 sd, not calibrated: 0 validation rows cannot")
@@ -253,7 +253,7 @@ class Evaluate(Simulated):
         scores = self.evaluate("nngp")
         self.assertIn(f"  the 90% interval covers {100 * scores['achieved']:.1f}%, mean width "
                       f"{scores['width']['0.9']:.4g}", lines)
-        self.assertIn(f"coverage: promised 90.0%, achieved {100 * scores['achieved']:.1f}%", lines)
+        self.assertIn(f"coverage: promised 90%, achieved {100 * scores['achieved']:.1f}%", lines)
         self.assertRegex(lines[-3], r"^  site = a +\d+ rows +\d+\.\d%$")
         self.assertRegex("\n".join(lines), r"\n  pit       (0\.\d{3} ){10}  \(each 0\.1 where the predicted law is ")
 
@@ -431,14 +431,14 @@ class BadInput(Simulated):
             (net, ["--sigma", "sigma ~ rbf(x)", "--noise", "1"], 2,
              "--noise and --sigma both say what the noise is; leave one out"),
             (net, ["--sigma", "sigma ~ rbf(x)"], 3,
-             "a formula of the noise needs at least 100 validation rows, half of them to learn from, and there are 80; "
+             "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there are 80; "
              "set more apart with --validation"),
-            (net, ["--sigma", "s ~ rbf(x)"], 2, 'the noise\'s formula starts with "s"; expected sigma ~ ...'),
+            (net, ["--sigma", "s ~ rbf(x)"], 2, '--sigma: found a formula of s; expected sigma ~ ...'),
         ]) + self.fits([
             (net, ["--sigma", "sigma ~ rbf(x)"], 2,
-             "the table has a column named sigma, which is what a formula of the noise calls the noise; rename it"),
+             "--sigma: the table has a column named sigma, which here means the noise; rename the column"),
             ("sigma ~ mlp(x)", ["--sigma", "sigma ~ rbf(x)"], 2,
-             "the table has a column named sigma, which is what a formula of the noise calls the noise; rename it"),
+             "--sigma: the table has a column named sigma, which here means the noise; rename the column"),
         ], "sigma.csv"))
 
     def test_rows_and_members(self):

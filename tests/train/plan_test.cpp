@@ -110,18 +110,18 @@ TEST(Plan, FormulasOfTheNoise) {
   };
   EXPECT_EQ(refused(table, "sigma ~ rbf(t) + mlp(a)"), "");
   EXPECT_EQ(refused(table, "sigma ~ mlp(.)"), "");
-  EXPECT_EQ(refused(table, "s ~ rbf(t)"), "the noise's formula starts with \"s\"; expected sigma ~ ...");
-  EXPECT_EQ(refused(table, "log(sigma) ~ rbf(t)"), "the noise's formula starts with \"sigma\"; expected sigma ~ ...");
+  EXPECT_EQ(refused(table, "s ~ rbf(t)"), "--sigma: found a formula of s; expected sigma ~ ...");
+  EXPECT_EQ(refused(table, "log(sigma) ~ rbf(t)"), "--sigma: found a formula of log(sigma); expected sigma ~ ...");
   EXPECT_NE(refused(table, "sigma ~ rbf(nowhere)").find("\"nowhere\""), std::string::npos);
   EXPECT_NE(refused(table, "sigma ~ rbf(y)").find("\"y\""), std::string::npos);  // what it is the noise of
   EXPECT_EQ(refused(table, "sigma ~ rbf(t)", 0.3), "--noise and --sigma both say what the noise is; leave one out");
   EXPECT_EQ(refused(generic_table(300), "sigma ~ rbf(t)"),
-            "a formula of the noise needs at least 100 validation rows, half of them to learn from, and there are 60; "
+            "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there are 60; "
             "set more apart with --validation");
   Table taken = table;
   taken.columns[2].info.name = "sigma";
   EXPECT_EQ(refused(taken, "sigma ~ rbf(t)"),
-            "the table has a column named sigma, which is what a formula of the noise calls the noise; rename it");
+            "--sigma: the table has a column named sigma, which here means the noise; rename the column");
 }
 
 TEST(Plan, SaysWhatHasNoEffect) {

@@ -53,7 +53,8 @@ struct FittedModel {
   ModelOptions options;
   std::shared_ptr<const Model> model;
   double noise = 1.0;  // sd of an observation about the function, in standardised units
-  // The same as a function of the row: this model's mean is the logarithm of the noise's variance, in units of noise^2.
+  // The same as a function of the row: this model's mean, about that of its training rows, is the logarithm of the
+  // noise's variance over noise^2. `noise` is then that of a typical row.
   std::shared_ptr<const FittedModel> noise_model;
 
   Posterior posterior = Posterior::ensemble;

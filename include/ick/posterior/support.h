@@ -11,8 +11,8 @@
 
 namespace ick {
 
-enum class Support : std::uint8_t { inside, edge, extrapolating };
-std::string_view support_name(Support support);
+enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };  // unknown: a column is missing
+std::string_view support_name(Support support);                              // "inside", "edge", "extrapolating", ""
 
 // What one source of the kernels, a column or a place, knows of a row: by the share of a kernel's variance that
 // training rows leave unexplained,
