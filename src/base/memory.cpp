@@ -25,7 +25,9 @@ double number_in(const std::string& path, const std::string& name = "") {
 double free_bytes() {
   const double machine = 1024.0 * number_in("/proc/meminfo", "MemAvailable:");
   const double limit = number_in("/sys/fs/cgroup/memory.max"), used = number_in("/sys/fs/cgroup/memory.current");
-  const double container = limit < std::numeric_limits<double>::infinity() ? limit - used : limit;
+  const double cache = number_in("/sys/fs/cgroup/memory.stat", "inactive_file");  // given back when asked for
+  const bool limited = limit < std::numeric_limits<double>::infinity();
+  const double container = limited ? limit - used + (cache < limit ? cache : 0.0) : limit;
   return std::min(machine, container);
 }
 

@@ -64,7 +64,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
   const std::int64_t half = order.size(0) / 2;
   parts.training = all.select(order.slice(0, 0, order.size(0), 2).contiguous());
   parts.compared = all.select(order.slice(0, 1, 2 * half, 2).contiguous());
-  parts.sentence = "every other row of the table";
+  parts.sentence = same_table ? "every other row of the table, which the fit has seen" : "every other row of the table";
   return parts;
 }
 

@@ -187,7 +187,8 @@ int run_fit(FitRequest request, const CLI::App& app) {
     say_plan(table, plan, progress);
     // Steps on mini-batches are too small to share out, threads would only wait for each other; and the model is the
     // same to the last bit for any number of them.
-    if (plan.options.optimiser != Optimiser::lbfgs) use_threads(1);
+    const Posterior posterior = plan.options.posterior;
+    if (posterior == Posterior::ensemble || posterior == Posterior::laplace) use_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.interrupted = [] { return stop_asked != 0; };

@@ -132,7 +132,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
                solved ? "solved" : "trained",
                solved ? "" : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
   }
-  fmt::print("{} trained numbers, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
+  fmt::print("{} numbers learned, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
              directory);
 }
 

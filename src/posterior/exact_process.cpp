@@ -27,6 +27,17 @@ void check_networks(const Model::TermParts& parts, Posterior posterior) {
 // Those of the posterior's kinds whose prior has no bias are in draw.h.
 bool has_bias(Posterior posterior) { return posterior != Posterior::nngp && posterior != Posterior::ntk; }
 
+// In blocks of the matrix: the recursion needs it.
+at::Tensor ntk_diagonal(const DensePrior& prior, const at::Tensor& x) {
+  constexpr std::int64_t kBlock = 64;
+  at::Tensor all = at::empty({x.size(0)}, at::kDouble);
+  for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
+    const at::Tensor some = x.narrow(0, first, std::min(kBlock, x.size(0) - first));
+    all.narrow(0, first, some.size(0)).copy_(neural_kernels(prior, some, some).ntk.diagonal());
+  }
+  return all;
+}
+
 FittedModel solved_again(const FittedModel& model, const Dataset& training, double s2) {
   FittedModel again = model;
   auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model->state(), model.options);
@@ -76,14 +87,21 @@ at::Tensor ExactProcess::covariance(const Dataset& a, const Dataset& b) const {
 }
 
 at::Tensor ExactProcess::variance(const Dataset& rows) const {
-  constexpr std::int64_t kBlock = 64;  // the diagonal of small matrices: no second way to compute it
-  at::Tensor all = at::empty({rows.size()}, at::kDouble);
-  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, rows.size() - first);
-    const Dataset some = rows.select(at::arange(first, first + count, at::kLong));
-    all.narrow(0, first, count).copy_(covariance(some, some).diagonal());
+  at::NoGradGuard no_grad;
+  const Model& model = *model_.model;
+  at::Tensor total = at::full({rows.size()}, has_bias(model_.posterior) ? 1.0 : 0.0, at::kDouble);
+  for (std::size_t t = 0; t < model.spec().terms.size(); ++t) {
+    const Model::TermParts parts = model.parts_of(t);
+    at::Tensor product = at::full({}, model.spec().share(), at::kDouble);
+    for (std::size_t i = 0; i < parts.networks.size(); ++i) {
+      const DensePrior prior = prior_of(*parts.networks[i]);
+      const at::Tensor& x = rows.networks[parts.sources[i]];
+      product = product * (model_.posterior == Posterior::ntk ? ntk_diagonal(prior, x) : nngp_diagonal(prior, x));
+    }
+    if (parts.kernel) product = product * parts.kernel->diagonal(rows.x).mean(0);
+    total = total + product;
   }
-  return all;
+  return amplitude_ * total;
 }
 
 std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& training, const at::Tensor& noise,
@@ -100,8 +118,7 @@ std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& trainin
 Comparison compare_with_exact(const FittedModel& model, const Table& table, const Dataset& training,
                               const Dataset& compared, bool solve_again) {
   const bool closed_form = model.posterior != Posterior::ensemble && model.posterior != Posterior::laplace;
-  // A formula of the noise is not known to the weights: one noise for all rows, their mean.
-  const double s2 = model.noise_variance(table, training).nanmean().item<double>();
+  const double s2 = model.solved_noise * model.solved_noise;
   FittedModel own = solve_again && closed_form ? solved_again(model, training, s2) : model;
   own.calibration = {};
   const at::Tensor noise = at::full({training.size()}, s2, at::kDouble);
@@ -112,7 +129,8 @@ Comparison compare_with_exact(const FittedModel& model, const Table& table, cons
   }
   const auto [exact_mean, exact_variance] = ExactProcess(own, amplitude).posterior(training, noise, compared);
   const auto [mean, variance] = own.predict_function(compared);
-  const at::Tensor compared_noise = at::full({compared.size()}, s2, at::kDouble);
+  // a row whose noise is unknown has that of the others
+  const at::Tensor compared_noise = own.noise_variance(table, compared).nan_to_num(s2);
 
   Comparison result;
   result.training_rows = training.size();

@@ -69,13 +69,21 @@ std::vector<double> to_vector(const at::Tensor& values) {
 
 namespace {
 
-// (E, B) -> mean and mean square about it. Draws of a posterior are a sample of it; the members of an ensemble are a
-// mixture, which is what they are taken for.
-void summarise(const at::Tensor& f, bool draws, at::Tensor& mean, at::Tensor& variance) {
+// (E, B) -> mean and mean square about it: the members of an ensemble are taken as a mixture.
+void summarise_mixture(const at::Tensor& f, at::Tensor& mean, at::Tensor& variance) {
   mean = f.mean(0);
-  const std::int64_t count = f.size(0);
-  const auto divisor = static_cast<double>(draws && count > 1 ? count - 1 : count);
-  variance = (f - mean).square().sum(0) / divisor;
+  variance = (f - mean).square().mean(0);
+}
+
+// Draws come in pairs c +- d about the mean of a posterior with its own hidden layers: the mean of d^2, and the
+// variance between the c.
+void summarise_draws(const at::Tensor& f, at::Tensor& mean, at::Tensor& variance) {
+  const std::int64_t pairs = f.size(0) / 2;
+  const at::Tensor one = f.slice(0, 0, 2 * pairs, 2), other = f.slice(0, 1, 2 * pairs, 2);
+  const at::Tensor centre = 0.5 * (one + other);
+  mean = centre.mean(0);
+  variance = (0.5 * (one - other)).square().mean(0);
+  if (pairs > 1) variance = variance + centre.var(0, true);
 }
 
 }  // namespace
@@ -111,11 +119,11 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
         break;
       }
       case Posterior::ensemble:
-        summarise(members(), false, centre, spread);
+        summarise_mixture(members(), centre, spread);
         if (counts_missed) spread = spread + model->missed_variance(batch).mean(0);
         break;
       case Posterior::nngp: {
-        summarise(members(), true, centre, spread);
+        summarise_draws(members(), centre, spread);
         const Pairs layers = model->last_layers(batch, LayerPrior::start);
         const std::vector<at::Tensor> residual = model->residuals(batch.x);
         for (std::size_t t = 0; t < residual.size(); ++t) {
@@ -127,7 +135,7 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
         break;
       }
       case Posterior::ntk: {
-        summarise(product(model->tangents(batch), tangent).to(at::kDouble), true, centre, spread);
+        summarise_draws(product(model->tangents(batch), tangent).to(at::kDouble), centre, spread);
         const Pairs missed = model->tangents(batch, Model::Part::missed);
         if (!missed.empty()) spread = spread + amplitude * diagonal(missed).mean(0);
         break;
@@ -192,7 +200,8 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
   for (const SupportSource& source : support) {
     const std::vector<Support> known = source(some.x);
     std::vector<Support>& of_rows = p.support.emplace_back(rows.size(), Support::unknown);
-    for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[index[i].item<std::int64_t>()] = known[i];
+    const std::int64_t* place = index.data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[place[i]] = known[i];
   }
   return p;
 }
@@ -214,11 +223,6 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
   const std::vector<double> y = to_vector(rows.y * scaling.sd + scaling.mean);
   const auto half_width = [&](double level) { return calibration.half_width(level); };
   return (encoder.log_target ? score_log : score)(y, p.location, p.scale, scaling.mean, scaling.sd, half_width);
-}
-
-std::vector<double> FittedModel::surprises(const Table& table, const Dataset& rows) const {
-  const auto [mean, variance] = predict_function(rows);
-  return to_vector((rows.y - mean).abs() / (variance + noise_variance(table, rows)).sqrt());
 }
 
 std::vector<ParameterValue> FittedModel::kernel_values() const {

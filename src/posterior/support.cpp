@@ -12,10 +12,11 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kPoints = 128;  // Z
+constexpr std::int64_t kPoints = 256;  // Z
 constexpr std::int64_t kRows = 4096;   // that they are chosen from
 constexpr double kNearlyAll = 0.99;
 constexpr double kSlack = 0.02;
+constexpr double kMostUsual = 0.5;  // more: Z is too coarse for this kernel to tell anything
 
 MapOptions map_options(std::uint64_t seed) {
   MapOptions options;
@@ -87,7 +88,8 @@ std::vector<Support> SupportSource::operator()(const at::Tensor& x) const {
   const at::Tensor r = unexplained(x);
   std::vector<Support> support;
   for (const double *each = r.data_ptr<double>(), *end = each + r.size(0); each != end; ++each) {
-    support.push_back(*each <= usual_ + kSlack        ? Support::inside
+    support.push_back(usual_ > kMostUsual             ? Support::unknown
+                      : *each <= usual_ + kSlack      ? Support::inside
                       : *each <= 0.5 * (1.0 + usual_) ? Support::edge
                                                       : Support::extrapolating);
   }
@@ -97,16 +99,20 @@ std::vector<Support> SupportSource::operator()(const at::Tensor& x) const {
 std::vector<SupportSource> make_support(const Model& model, const Encoder& encoder, const Dataset& training,
                                         std::uint64_t seed) {
   at::NoGradGuard no_grad;
+  // Points are chosen from one half of the rows, and what rows usually have is read off the other: a row explains itself.
   const at::Tensor x =
       training.x.index_select(0, draw_rows(training.size(), kRows, seed_for(seed, "support rows"))).contiguous();
+  const at::Tensor candidates = x.slice(0, 0, x.size(0), 2).contiguous(),
+                   others = x.slice(0, 1, x.size(0), 2).contiguous();
   std::vector<SupportSource> result;
   for (const Source& source : sources_of(model, encoder)) {
     SupportSource made;
     made.name_ = source.name;
     for (const auto& [t, f] : source.factors) {
-      made.maps_.push_back(make_feature_map(model.kernel().factor(t, f), x, map_options(seed_for(seed, "support"))));
+      made.maps_.push_back(
+          make_feature_map(model.kernel().factor(t, f), candidates, map_options(seed_for(seed, "support"))));
     }
-    made.usual_ = made.unexplained(x).quantile(kNearlyAll).item<double>();
+    made.usual_ = made.unexplained(others).quantile(kNearlyAll).item<double>();
     result.push_back(std::move(made));
   }
   return result;

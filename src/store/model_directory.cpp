@@ -109,6 +109,7 @@ Json fitted_json(const FittedModel& model) {
   json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
   json["posterior"] = choice_name(model.posterior);
   json["amplitude"] = model.amplitude;
+  json["solved_noise"] = model.solved_noise;
   json["calibration_rows"] = model.calibration.rows();
   json["support"] = !model.support.empty();
   json["encoder"] = to_json(model.encoder);
@@ -234,6 +235,7 @@ void read_posterior(FittedModel& model, const Json& json, const TensorState& ten
   model.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : before;
   model.counts_missed = json.contains("posterior");
   model.amplitude = json.value("amplitude", 1.0);
+  model.solved_noise = json.value("solved_noise", model.noise);
   for (std::size_t i = 1; find("tangent" + std::to_string(i)).defined(); ++i) {
     model.tangent.push_back(find("tangent" + std::to_string(i)));
   }
@@ -253,8 +255,12 @@ void read_posterior(FittedModel& model, const Json& json, const TensorState& ten
   if (model.posterior == Posterior::ntk && model.tangent.empty()) damaged(path, "it does not hold the tangent weights");
   if (const at::Tensor scores = find("calibration"); scores.defined()) {
     const at::Tensor dense = scores.to(at::kDouble).contiguous();
-    model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
-                                    json.at("calibration_rows").get<std::int64_t>());
+    try {
+      model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
+                                      json.at("calibration_rows").get<std::int64_t>());
+    } catch (const UsageError& error) {
+      damaged(path, error.what());
+    }
   }
 }
 

@@ -70,9 +70,10 @@ FitBytes bytes_of(const FitPlan& plan) {
     bytes.member = 4.0 * parameters * (o.posterior == Posterior::ntk ? 2.0 : 1.0);
     const double fewer = std::min({n, parameters, static_cast<double>(kMostFactored)});
     const double work = 8.0 * (2.0 * n * (units + features) + 3.0 * fewer * fewer);
-    bytes.rows += std::min(1e9, static_cast<double>(o.members) * work);
+    bytes.rows += std::max(work, std::min(1e9, static_cast<double>(o.members) * work));
   } else {  // values, gradients, two moments, the best so far; units and their gradients of a batch
     bytes.member = 4.0 * (5.0 * parameters + 4.0 * static_cast<double>(o.batch) * (units + features));
+    if (o.polish && std::min(n, parameters) <= kMostFactored) bytes.rows += 16.0 * n * (units + features);
   }
   return bytes;
 }
@@ -126,7 +127,13 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   if (is_closed_form(o)) {
     const std::int64_t few = std::min<std::int64_t>(rows.size(), 512);
     const Dataset some_rows = rows.select(at::arange(few, at::kLong));
-    const double once = seconds_of([&] { draw_last_layers(model, some_rows, Scales{}, o.seed); });
+    const double once = seconds_of([&] {
+      if (o.posterior == Posterior::ntk) {
+        draw_tangent_weights(model, some_rows, Scales{}, o.seed);
+      } else {
+        draw_last_layers(model, some_rows, Scales{}, o.seed);
+      }
+    });
     const double times =
         n / static_cast<double>(few) * static_cast<double>(o.members) / static_cast<double>(model.members());
     estimate.seconds = runs * once * times + (model.has_kernels() && o.warm_start ? kWarmStart : 0.0);

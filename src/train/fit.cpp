@@ -115,24 +115,6 @@ at::Tensor every_other(std::int64_t rows, std::uint64_t seed) {
   return learned.index_fill_(0, draw_rows(rows, rows / 2, seed_for(seed, "noise rows")), true);
 }
 
-// Validation rows in blocks are few blocks, and what they say depends on which were drawn. Where the weights are found in
-// closed form, more draws cost little: the scores of four further ones, from the model that is kept.
-std::vector<double> further_scores(const Table& table, const FitPlan& plan, const Stage& stage, double noise) {
-  constexpr int kDraws = 4;
-  const Split split = *plan.options.validation;
-  const bool blocks = split.kind == Split::Kind::block || split.kind == Split::Kind::group;
-  std::vector<double> scores;
-  if (plan.options.posterior != Posterior::exact || !blocks) return scores;
-  const std::vector<bool> known = joined(plan.training, plan.options.refit ? plan.validation : plan.training);
-  for (int draw = 1; draw <= kDraws; ++draw) {
-    const std::uint64_t seed = seed_for(plan.options.seed, "calibration" + std::to_string(draw));
-    const Unseen unseen = stage.left_out(held_out(table, split, seed, known));
-    const at::Tensor each = ((unseen.y - unseen.mean).abs() / (unseen.variance + noise * noise).sqrt()).contiguous();
-    scores.insert(scores.end(), each.data_ptr<double>(), each.data_ptr<double>() + each.numel());
-  }
-  return scores;
-}
-
 // Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
 void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage, const Outcome& outcome,
             Fit& result) {
@@ -165,6 +147,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
     noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), outcome.training.sd);
   }
   model.noise = noise / scaling.sd;
+  model.solved_noise = outcome.noise > 0.0 ? outcome.noise / scaling.sd : model.noise;
   model.support = make_support(*model.model, model.encoder, stage.training(), o.seed);
   if (!validated) return;
 
@@ -175,9 +158,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
     return std::span<const double>(values.data_ptr<double>(), static_cast<std::size_t>(values.numel()));
   };
   const std::span<const double> scores = span_of(surprises);
-  std::vector<double> all = shape.defined() ? std::vector<double>() : further_scores(table, plan, stage, noise);
-  all.insert(all.end(), scores.begin(), scores.end());
-  model.calibration = Calibration(std::move(all));
+  model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
   const auto score_rows = model.encoder.log_target ? score_log : score;
   result.report.validation = score_rows(span_of(y.contiguous()), span_of(mean.contiguous()), span_of(sd.contiguous()),
                                         outcome.training.mean, outcome.training.sd, {});

@@ -171,8 +171,16 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   return plan;
 }
 
+static void one_network_each(const ModelSpec& spec, const std::string& asked) {
+  for (const TermSpec& term : spec.terms) {
+    if (term.networks.size() < 2) continue;
+    throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
+                     " takes one network in a product, whose posterior is linear; use --posterior ensemble");
+  }
+}
+
 // What --posterior asks for must be possible; what has no effect is said.
-static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
+static void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan& plan) {
   FitOptions& o = plan.options;
   const std::string asked = "--posterior " + choice_name(o.posterior);
   if (o.noise < 0.0 || !std::isfinite(o.noise)) throw UsageError("the noise must be a positive number");
@@ -185,8 +193,9 @@ static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
     if (o.perturbation != Perturbation::none) {
       plan.remarks.push_back("kernels only: there are no members to differ, --perturb has no effect");
     }
-    if (o.batch > 0 || o.learning_rate > 0.0) {
-      plan.remarks.push_back("kernels only: there are no mini-batches, --batch and --learning-rate have no effect");
+    if (o.batch > 0 || o.learning_rate > 0.0 || (o.loss != Loss::mse && o.loss != Loss::gaussian)) {
+      plan.remarks.push_back(
+          "kernels only: the marginal likelihood is maximised, --batch, --learning-rate and --loss have no effect");
     }
     o.members = 1;
     return;
@@ -200,9 +209,6 @@ static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
   if (o.perturbation == Perturbation::noise && o.noise == 0.0) {
     throw UsageError("--perturb noise adds noise to the targets and has to know how much: give --noise");
   }
-  if (o.perturbation != Perturbation::none && o.members == 1) {
-    throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
-  }
   if (o.posterior == Posterior::laplace) {
     if (o.members > 1) throw UsageError(asked + " is one model; leave --members out, or use --posterior ensemble");
     if (o.loss == Loss::mae || o.loss == Loss::huber) {
@@ -210,24 +216,27 @@ static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
     }
     o.members = 1;
   }
-  if (o.posterior == Posterior::ensemble && o.members == 1) {
-    plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
-  }
+  if (o.posterior == Posterior::laplace) one_network_each(spec, asked);
   if (!draws) return;
+  one_network_each(spec, asked);
   constexpr std::int64_t kDraws = 30;
   if (o.members == 0) o.members = kDraws;
   if (o.members == 1) {
     throw UsageError(asked + " with one member has no spread; ask for --members 30 or more (at least 2)");
   }
-  if (o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0) {
-    plan.remarks.push_back(asked + " is solved in closed form: --epochs, --batch and --learning-rate have no effect");
+  if (o.members % 2 == 1) {
+    ++o.members;
+    plan.remarks.push_back(asked + " draws members in pairs: there are " + std::to_string(o.members));
   }
-  if (o.loss != Loss::mse) plan.remarks.push_back(asked + " is of squared errors: --loss has no effect");
+  const bool trains = o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0 || o.loss != Loss::mse || !o.polish ||
+                      asked_optimiser != Optimiser::automatic || o.kernels == KernelTraining::learned;
+  if (trains) {
+    plan.remarks.push_back(
+        asked +
+        " is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, --kernels "
+        "and --no-polish have no effect");
+  }
   for (const TermSpec& term : spec.terms) {
-    if (term.networks.size() > 1) {
-      throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
-                       " takes one network in a product, whose posterior is linear; use --posterior ensemble");
-    }
     if (term.train_points) {
       throw UsageError(asked + " trains nothing by gradient descent; leave train_points=yes out of the formula");
     }
@@ -246,13 +255,14 @@ static void choose_posterior(const ModelSpec& spec, FitPlan& plan) {
 static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   FitOptions& options = plan.options;
   const bool kernels_only = spec.kernels_only();
+  const Optimiser asked_optimiser = options.optimiser;
   if (options.optimiser == Optimiser::automatic) {
     options.optimiser = kernels_only ? Optimiser::lbfgs : Optimiser::adamw;
   }
   if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
     throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
   }
-  choose_posterior(spec, plan);
+  choose_posterior(spec, asked_optimiser, plan);
   const bool closed_form = options.optimiser == Optimiser::lbfgs;
   if (options.kernels == KernelTraining::automatic) {
     const bool moving =
@@ -261,6 +271,13 @@ static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& pl
   }
   if (options.members == 0) {
     options.members = closed_form ? 1 : rows <= 20'000 ? 4 : rows <= 500'000 ? 2 : 1;
+  }
+  const bool ensemble = options.posterior == Posterior::ensemble;
+  if (ensemble && options.members == 1) {
+    plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
+  }
+  if (options.perturbation != Perturbation::none && ensemble && options.members == 1) {
+    throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
   }
   if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
   if (options.batch == 0) {
@@ -300,7 +317,7 @@ std::vector<bool> rows_with_noise(const Table& table, const std::string& target,
 
 void check_noise_rows(const FitPlan& plan) {
   constexpr std::int64_t kFewest = 100;
-  const std::int64_t held = count_of(plan.validation), rows = held > 0 ? held : count_of(plan.training);
+  const std::int64_t rows = count_of(plan.validation);
   if (plan.options.noise_formula.empty() || rows >= kFewest) return;
   throw DataError("--sigma: a formula of the noise needs at least " + std::to_string(kFewest) +
                   " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
@@ -368,6 +385,12 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   choose_features(plan.spec, count_of(plan.training));
   choose_options(plan.spec, count_of(plan.training), plan);
   check_noise(plan);
+  if (count_of(plan.validation) == 0) {
+    plan.remarks.push_back(is_closed_form(plan.options) || plan.options.noise > 0.0
+                               ? "no validation rows: intervals are not calibrated"
+                               : "no validation rows: the noise comes from rows the model has learned from and is too "
+                                 "small, and intervals are not calibrated");
+  }
   say_constant_columns(table, plan);
   check_memory(plan, free_bytes());
   return plan;

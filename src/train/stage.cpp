@@ -240,17 +240,4 @@ Unseen predictions(const FittedModel& model, const Dataset& rows) {
 
 Unseen Stage::unseen() const { return predictions(fitted(), validation_.size() > 0 ? validation_ : training_); }
 
-Unseen Stage::left_out(const std::vector<bool>& held) const {
-  std::vector<bool> others = held;
-  others.flip();
-  const Dataset known = rows_of(training_, others);
-  auto own = std::make_shared<Model>(model_->spec(), encoder_, model_->state(), options_);
-  const LinearPosterior posterior = linear_posterior(*own, known.x, known.y, noise_ * noise_);
-  own->set_linear_weights(posterior.mean.unsqueeze(0));
-  FittedModel without = fitted();
-  without.model = own;
-  without.factor = posterior.factor;
-  return predictions(without, rows_of(training_, held));
-}
-
 }  // namespace ick

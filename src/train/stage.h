@@ -30,8 +30,6 @@ class Stage {
   FittedModel fitted() const;
   // Predictions of the validation rows.
   Unseen unseen() const;
-  // Kernels only: predictions of those training rows that are true in `held`, by weights found on the others.
-  Unseen left_out(const std::vector<bool>& held) const;
   // Of the marginal likelihood or the loss, in the target's units; 0 when neither has one.
   double noise() const { return noise_ * encoder_.target_scaling.sd; }
   Scales scales() const;  // in the target's units squared

@@ -368,7 +368,7 @@ class Check(Simulated):
     def test_text(self):
         text = self.run_ick("check", "ensemble", "train.csv").stdout
         self.assertIn("ensemble posterior of 4 members against the exact Gaussian process\n"
-                      "  200 training rows, compared at 200 rows: every other row of the table\n", text)
+                      "  200 training rows, compared at 200 rows: every other row of the table, which the fit has seen\n", text)
         self.assertRegex(text, r"\n  means differ by \S+ \(rms, y\), \S+ sd of an observation\n"
                                r"  sd of the function is \S+ of the exact one, off by \S+% on average\n")
         self.assertIn("The model's networks were trained, on 400 rows;", text)

@@ -97,6 +97,7 @@ TEST(Figure4, ErrorShrinksWithTheRootOfTheMembers) {
     std::cout << (kind == LinearKind::nngp ? "nngp" : "ntk") << ": 16 members " << mean[0] << ", " << sd[0]
               << "; 256 members " << mean[1] << ", " << sd[1] << "\n";
     EXPECT_NEAR(std::log(sd[1] / sd[0]) / std::log(16.0), -0.5, 0.1);
+    EXPECT_NEAR(std::log(mean[1] / mean[0]) / std::log(16.0), -0.5, 0.15);
   }
 }
 

@@ -162,7 +162,7 @@ TEST(Support, OfPredictions) {
   const Prediction p = fitted.predict(asked, {0.9, true});
   ASSERT_EQ(p.support.size(), 1u);
   const Support in = Support::inside, out = Support::extrapolating;
-  EXPECT_EQ(p.support[0], (std::vector<Support>{in, out, out, in}));
+  EXPECT_EQ(p.support[0], (std::vector<Support>{in, Support::unknown, out, in}));
   EXPECT_EQ(support_name(Support::inside), "inside");
   EXPECT_EQ(support_name(Support::edge), "edge");
   EXPECT_EQ(support_name(Support::extrapolating), "extrapolating");

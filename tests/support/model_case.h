@@ -29,7 +29,7 @@ struct ModelCase {
     fitted.encoder = plan.encoder;
     fitted.options = options;
     fitted.model = std::make_shared<Model>(plan.spec, plan.encoder, rows, options);
-    fitted.noise = noise;
+    fitted.noise = fitted.solved_noise = noise;
     return fitted;
   }
 };

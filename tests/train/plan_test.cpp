@@ -68,7 +68,10 @@ TEST(Plan, LaplaceIsOneModel) {
   FitOptions options = with(Posterior::laplace);
   options.loss = Loss::mae;
   EXPECT_EQ(refusal("y ~ mlp(a)", options), "--posterior laplace is of a Gaussian noise; use --loss mse or gaussian");
-  EXPECT_EQ(planned("y ~ mlp(a) * mlp(b)", with(Posterior::laplace)).options.members, 1);
+  EXPECT_EQ(planned("y ~ mlp(a)", with(Posterior::laplace)).options.members, 1);
+  EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b)", with(Posterior::laplace)),
+            "formula column 14: --posterior laplace takes one network in a product, whose posterior is linear; use "
+            "--posterior ensemble");
 }
 
 TEST(Plan, PerturbationsAreOfEnsembles) {
@@ -116,7 +119,8 @@ TEST(Plan, FormulasOfTheNoise) {
   EXPECT_NE(refused(table, "sigma ~ rbf(y)").find("\"y\""), std::string::npos);  // what it is the noise of
   EXPECT_EQ(refused(table, "sigma ~ rbf(t)", 0.3), "--noise and --sigma both say what the noise is; leave one out");
   EXPECT_EQ(refused(generic_table(300), "sigma ~ rbf(t)"),
-            "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there are 60; "
+            "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there "
+            "are 60; "
             "set more apart with --validation");
   Table taken = table;
   taken.columns[2].info.name = "sigma";
@@ -134,7 +138,9 @@ TEST(Plan, SaysWhatHasNoEffect) {
   FitOptions options = with(Posterior::nngp);
   options.epochs = 10;
   EXPECT_EQ(planned("y ~ mlp(a)", options).remarks,
-            Remarks{"--posterior nngp is solved in closed form: --epochs, --batch and --learning-rate have no effect"});
+            Remarks{"--posterior nngp is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, "
+                    "--kernels and "
+                    "--no-polish have no effect"});
 }
 
 // The number it names fits, one more does not.

@@ -58,6 +58,7 @@ struct FittedModel {
   std::shared_ptr<const FittedModel> noise_model;
 
   Posterior posterior = Posterior::ensemble;
+  double solved_noise = 1.0;  // sd that weights in closed form were solved with; `noise` may have come from other rows
   // Of an ensemble: the variance has what features miss of kernels. In models of format 1 the noise had it.
   bool counts_missed = true;
   double amplitude = 1.0;                        // v, nngp, ntk and laplace: of the prior variance
@@ -87,8 +88,6 @@ struct FittedModel {
   // Scores of rows with a target, `rows` being some of the table's; DataError when there are none.
   Scores evaluate(const Table& table, EncodingNotes* notes = nullptr) const;
   Scores evaluate(const Table& table, const Dataset& rows) const;
-  // |y - location| / scale of each row, what intervals are calibrated by.
-  std::vector<double> surprises(const Table& table, const Dataset& rows) const;
 
   std::vector<ParameterValue> kernel_values() const;
 };

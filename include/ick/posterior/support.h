@@ -11,14 +11,15 @@
 
 namespace ick {
 
-enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };  // unknown: a column is missing
-std::string_view support_name(Support support);                              // "inside", "edge", "extrapolating", ""
+enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };
+std::string_view support_name(Support support);  // "inside", "edge", "extrapolating", ""
 
 // What one source of the kernels, a column or a place, knows of a row: by the share of a kernel's variance that
 // training rows leave unexplained,
 //   r(x) = 1 - k(x, Z) K(Z, Z)^-1 k(Z, x) / k(x, x),   Z some training rows,
 // the largest over the kernels that read these columns. Inside: no more than training rows themselves have. From half
-// way between that and one on, extrapolating. A kernel that repeats, or is linear, reaches further than its data.
+// way between that and one on, extrapolating. Unknown where a column is missing, or Z is too coarse for a kernel to
+// explain training rows. A kernel that repeats, or is linear, reaches further than its data.
 class SupportSource {
  public:
   const std::string& name() const { return name_; }   // "date", "lat, lon"
