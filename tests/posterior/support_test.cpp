@@ -90,10 +90,11 @@ TEST(Support, OfWhatRepeatsOrIsLinearDoesNotEnd) {
   EXPECT_TRUE(all_are(both.at({-1000.3, 77.7}), Support::extrapolating));
 }
 
-// 1 - k(x, Z) K(Z, Z)^-1 k(Z, x) / k(x, x); with fewer rows than points Z is all of them.
+// 1 - k(x, Z) K(Z, Z)^-1 k(Z, x) / k(x, x); with fewer rows than points Z is half of them.
 TEST(Support, IsTheShareOfTheVarianceLeftUnexplained) {
   const Known known("matern12(t, lengthscale=fixed(0.9), variance=2)", table_on(even_numbers(40, 0.0, 10.0)));
-  const at::Tensor z = known.made.rows.x, x = at::linspace(-3.0, 13.0, 60, at::kDouble).unsqueeze(1);
+  // every other row: the rest say what is usual
+  const at::Tensor z = known.made.rows.x.slice(0, 0, 40, 2), x = at::linspace(-3.0, 13.0, 60, at::kDouble).unsqueeze(1);
   const auto k = [](const at::Tensor& a, const at::Tensor& b) { return (-(a - b.t()).abs() / 0.9).exp(); };
   const at::Tensor cross = k(x, z);
   const at::Tensor expected = 1.0 - (cross * at::linalg_solve(k(z, z), cross.t()).t()).sum(1);
