@@ -16,7 +16,7 @@ constexpr std::int64_t kPoints = 256;  // Z
 constexpr std::int64_t kRows = 4096;   // that they are chosen from
 constexpr double kNearlyAll = 0.99;
 constexpr double kSlack = 0.02;
-constexpr double kMostUsual = 0.5;  // more: Z is too coarse for this kernel to tell anything
+constexpr double kMostUsual = 0.9;  // more: Z is too coarse for this kernel to tell anything
 
 MapOptions map_options(std::uint64_t seed) {
   MapOptions options;
