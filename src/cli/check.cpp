@@ -71,6 +71,9 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
 int run_check(const CheckRequest& request) {
   const StoredModel stored = load_model(request.model);
   const FittedModel& model = stored.model;
+  if (model.family != Family::gaussian) {
+    throw UsageError("check compares numbers with Gaussian noise; this model's family is " + choice_name(model.family));
+  }
   const std::vector<std::string> split_columns = stored.report.options.holdout.columns;
   // All columns: the table must be known again by its fingerprint.
   ReadOptions reading = request.reading.read_options(model, /*with_target=*/true, split_columns);

@@ -14,12 +14,14 @@ struct Command {
 };
 
 Command add_fit(CLI::App& program);
+Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_check(CLI::App& program);
 Command add_explain(CLI::App& program);
 Command add_verify(CLI::App& program);
 Command add_list(CLI::App& program);
+Command add_simulate(CLI::App& program);
 Command add_completion(CLI::App& program);
 Command add_manual(CLI::App& program);
 

@@ -9,6 +9,7 @@
 #include "cli/accept.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/train/fit.h"
 
 namespace ick {
 
@@ -62,7 +63,13 @@ void DataOptions::add_to(CLI::App& command) {
   command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
   command.add_option("--separator", separator, "Between cells: one character or tab; detected by default")
       ->group("Reading");
-  command.add_option("--threads", threads, "Threads to use, 0: one for each core; training on mini-batches takes one")
+  command.add_option("--images", images, "Folder that names of images are relative to; the table's by default")
+      ->group("Reading");
+  command.add_option("--image-cache", image_cache, "Megabytes of decoded images to keep")
+      ->group("Running")
+      ->check(accept_number(0.0, 1e9))
+      ->capture_default_str();
+  command.add_option("--threads", threads, "Threads to use, 0: one for each core; training on columns takes one")
       ->group("Running")
       ->check(accept_number(0, 1024))
       ->capture_default_str();
@@ -75,6 +82,20 @@ ReadOptions DataOptions::read_options() const {
   for (const std::string& each : types) options.known.push_back(parse_type(each));
   options.missing.insert(options.missing.end(), missing.begin(), missing.end());
   options.threads = threads;
+  options.image_folder = images;
+  options.image_cache = static_cast<std::int64_t>(1e6 * image_cache);
+  return options;
+}
+
+ReadOptions DataOptions::read_options(const Formula& formula) const {
+  ReadOptions options = read_options();
+  const auto know = [&](const std::string& name, ColumnType type) {
+    const bool stated = std::any_of(options.known.begin(), options.known.end(),
+                                    [&](const ColumnInfo& each) { return each.name == name; });
+    if (!stated) options.known.push_back({name, type, "", {}});
+  };
+  for (const std::string& name : level_columns(formula)) know(name, ColumnType::category);
+  for (const std::string& name : image_columns(formula)) know(name, ColumnType::text);
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/formula/formula.h"
 #include "ick/posterior/fitted.h"
 #include "ick/table/csv.h"
 
@@ -14,10 +15,14 @@ struct DataOptions {
   std::vector<std::string> types;    // column=type, or column=time:FORMAT
   std::vector<std::string> missing;  // further words for a missing value
   std::string separator;
+  std::string images;           // folder that names of images are relative to; "": the table's
+  double image_cache = 1000.0;  // megabytes
   int threads = 0;
 
   void add_to(CLI::App& command);
   ReadOptions read_options() const;  // UsageError for a type that does not exist
+  // The same for a table that a formula is for: levels and names of images are what it says they are.
+  ReadOptions read_options(const Formula& formula) const;
   // The columns a model reads, as it knows them; UsageError for the type of another column.
   // `further` columns are read as they come.
   ReadOptions read_options(const FittedModel& model, bool with_target,

@@ -48,16 +48,27 @@ std::vector<std::string> block_columns(const EvaluateRequest& request, const Sto
 
 std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, const std::vector<std::string>& columns,
                                   double level) {
-  const std::vector<double>& y = table.column(model.encoder.target.name).values;
   const Prediction p = model.predict(table, {level});
   std::vector<std::int64_t> known;
-  for (std::int64_t i = 0; i < table.rows; ++i) {
-    if (std::isfinite(y[i]) && std::isfinite(p.scale[i])) known.push_back(i);
+  std::vector<bool> inside(table.rows, false);
+  if (has_classes(model.family)) {
+    Encoder encoder = model.encoder;
+    if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+    const Dataset rows = encode(table, encoder, true);
+    for (std::int64_t i = 0; i < rows.size(); ++i) {
+      known.push_back(rows.rows[i]);
+      inside[rows.rows[i]] = p.in_set[rows.y[i].item<std::int64_t>()][rows.rows[i]];
+    }
+  } else {
+    const std::vector<double>& y = table.column(model.encoder.target.name).values;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (std::isfinite(y[i]) && std::isfinite(p.scale[i])) known.push_back(i);
+      inside[i] = y[i] >= p.lower[i] && y[i] <= p.upper[i];
+    }
   }
   const auto count = [&](const std::string& name, const std::vector<std::int64_t>& rows) {
-    const auto inside = std::count_if(rows.begin(), rows.end(),
-                                      [&](std::int64_t i) { return y[i] >= p.lower[i] && y[i] <= p.upper[i]; });
-    return Coverage{name, std::ssize(rows), inside};
+    return Coverage{name, std::ssize(rows),
+                    std::count_if(rows.begin(), rows.end(), [&](std::int64_t i) { return inside[i]; })};
   };
   std::vector<Coverage> found = {count("", known)};
   for (const Block& block : blocks_of(table, columns, known)) found.push_back(count(block.name, block.rows));
@@ -79,6 +90,24 @@ void print_scores(const Scores& scores) {
   fmt::print("  (each 0.1 where the predicted law is right)\n");
 }
 
+void print_scores(const ClassScores& s, const std::vector<std::string>& classes) {
+  fmt::print("  accuracy           {:.4f}\n  log loss           {:.4f}\n", s.accuracy, s.log_loss);
+  fmt::print("  Brier score        {:.4f}\n  calibration error  {:.4f}\n", s.brier, s.calibration_error);
+  for (const auto& [level, share] : s.coverage) {
+    fmt::print("  the {:.0f}% sets cover {:.1f}%, mean size {:.3f}\n", 100.0 * std::stod(level), 100.0 * share,
+               s.set_size.at(level));
+  }
+  constexpr std::size_t kMostShown = 20;
+  if (classes.size() > kMostShown) return;
+  fmt::print("  rows by class (down) and most probable class (across)\n  {:>12}", "");
+  for (const std::string& name : classes) fmt::print(" {:>8.8}", name);
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    fmt::print("\n  {:>12.12}", classes[c]);
+    for (const std::int64_t rows : s.confusion[c]) fmt::print(" {:>8}", rows);
+  }
+  fmt::print("\n");
+}
+
 void print_coverage(const std::vector<Coverage>& coverage, double level) {
   fmt::print("coverage: promised {}%, achieved {:.1f}%\n", number_text(100.0 * level), 100.0 * coverage[0].share());
   for (std::size_t b = 1; b < coverage.size(); ++b) {
@@ -86,12 +115,13 @@ void print_coverage(const std::vector<Coverage>& coverage, double level) {
   }
 }
 
-nlohmann::ordered_json to_json(const EvaluateRequest& request, const Scores& scores,
+nlohmann::ordered_json to_json(const EvaluateRequest& request, const nlohmann::json& scores,
                                const std::vector<Coverage>& coverage, bool passed) {
   nlohmann::ordered_json out = {{"schema", 1}};
-  const nlohmann::json all = to_json(scores);
-  for (const char* name : {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps", "coverage", "width", "pit"})
-    out[name] = all.at(name);
+  for (const char* name : {"rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps", "accuracy", "log_loss",
+                           "brier", "calibration_error", "coverage", "width", "set_size", "pit", "confusion"}) {
+    if (scores.contains(name)) out[name] = scores.at(name);
+  }
   out["level"] = request.level;
   out["achieved"] = coverage[0].share();
   out["blocks"] = nlohmann::json::array();
@@ -107,25 +137,42 @@ int run_evaluate(const EvaluateRequest& request) {
   const StoredModel stored = load_model(request.model);
   const std::vector<std::string> by = block_columns(request, stored);
   const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
+  const FittedModel& model = stored.model;
+  const bool classes = has_classes(model.family);
   EncodingNotes notes;
-  const Scores scores = stored.model.evaluate(table, &notes);
-  for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
-  const Calibration& calibration = stored.model.calibration;
-  if (!calibration.knows(request.level)) {
-    fmt::print(stderr, "intervals are not calibrated: {}\n", too_few_rows(calibration, request.level));
+  Scores scores;
+  ClassScores class_scores;
+  if (classes) {
+    class_scores = model.evaluate_classes(table, &notes);
+  } else {
+    scores = model.evaluate(table, &notes);
   }
-  const std::vector<Coverage> coverage = coverage_of(stored.model, table, by, request.level);
+  for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
+  if (!model.calibration.knows(request.level)) {
+    fmt::print(stderr, "{} are not calibrated: {}\n", classes ? "sets" : "intervals",
+               too_few_rows(model.calibration, request.level));
+  }
+  const std::vector<Coverage> coverage = coverage_of(model, table, by, request.level);
   const bool passed = std::abs(coverage[0].share() - request.level) <= request.tolerance;
   if (request.json) {
-    fmt::print("{}\n", to_json(request, scores, coverage, passed).dump(2));
+    const nlohmann::json all = classes ? to_json(class_scores) : to_json(scores);
+    nlohmann::ordered_json out = to_json(request, all, coverage, passed);
+    if (classes) out["classes"] = model.encoder.classes;
+    fmt::print("{}\n", out.dump(2));
   } else {
-    fmt::print("{} on {} rows of {}\n", stored.model.encoder.target.name, scores.rows, request.data);
-    print_scores(scores);
+    fmt::print("{} on {} rows of {}\n", model.encoder.target.name, classes ? class_scores.rows : scores.rows,
+               request.data);
+    if (classes) {
+      print_scores(class_scores, model.encoder.classes);
+    } else {
+      print_scores(scores);
+    }
     print_coverage(coverage, request.level);
   }
   if (!request.check || passed) return 0;
-  fmt::print(stderr, "ick: the {}% interval covers {:.1f}% of the rows, which is not within {} of what it promises\n",
-             number_text(100.0 * request.level), 100.0 * coverage[0].share(), number_text(request.tolerance));
+  fmt::print(stderr, "ick: the {}% {} {:.1f}% of the rows, which is not within {} of what it promises\n",
+             number_text(100.0 * request.level), classes ? "sets cover" : "interval covers",
+             100.0 * coverage[0].share(), number_text(request.tolerance));
   return 5;
 }
 

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -25,6 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kLevelsAssumed = 3;
 constexpr double kYearsAssumed = 3.0;
 constexpr std::int64_t kRowsAssumed = 1000;
+constexpr std::int64_t kPixelsAssumed = 64;  // of images of three channels, by as many
 
 bool has_time(const Call& call) {
   const auto is_time = [](const Quantity& quantity) { return is_time_unit(quantity.unit); };
@@ -54,7 +56,23 @@ Encoder assumed_encoder(const ModelSpec& spec) {
     }
   }
   for (const TermSpec& term : spec.terms) {
-    for (const Call& call : term.networks) encoder.network_columns.emplace_back(call.columns.size());
+    for (const Call& call : term.networks) {
+      const NetworkPlan plan = network_plan(call);
+      NetworkInputs& inputs = encoder.networks.emplace_back();
+      inputs.columns.resize(plan.columns.size());
+      for (const TreesPlan& trees : plan.trees) {
+        RandomTree tree;
+        tree.column.resize((std::size_t{1} << trees.depth) - 1);
+        inputs.trees.emplace_back().trees.assign(static_cast<std::size_t>(trees.count), tree);
+      }
+      if (!plan.image) continue;
+      const ImageSettings& s = *plan.image;
+      const auto bands = std::ssize(s.bands);
+      inputs.image = NetworkImages{
+          s,
+          {bands > 0 ? bands : 3, s.height > 0 ? s.height : kPixelsAssumed, s.width > 0 ? s.width : kPixelsAssumed},
+          {}};
+    }
   }
   return encoder;
 }
@@ -68,8 +86,8 @@ Dataset assumed_rows(const Encoder& encoder) {
     columns.push_back(s.levels > 0 ? steps.remainder(s.levels) : s.low + s.span() * steps / (kRowsAssumed - 1.0));
   }
   rows.x = columns.empty() ? at::zeros({kRowsAssumed, 0}, at::kDouble) : at::stack(columns, 1);
-  for (std::size_t a = 0; a < encoder.network_columns.size(); ++a) {
-    rows.networks.push_back(at::zeros({kRowsAssumed, encoder.width(a)}, at::kFloat));
+  for (const NetworkInputs& inputs : encoder.networks) {
+    rows.networks.push_back(at::zeros({kRowsAssumed, inputs.numbers()}, at::kFloat));
   }
   rows.rows.resize(kRowsAssumed);
   return rows;
@@ -113,15 +131,16 @@ Explanation explain(const ExplainRequest& request) {
     e.model = std::make_unique<Model>(e.spec, encoder, assumed_rows(encoder), ModelOptions{});
     return e;
   }
-  ReadOptions options = request.reading.read_options();
-  for (const std::string& name : level_columns(formula)) options.known.push_back({name, ColumnType::category, "", {}});
-  const Table table = read_table(request.data, options);
+  const Table table = read_table(request.data, request.reading.read_options(formula));
   e.plan = plan_fit(table, formula, {});
   e.spec = e.plan->spec;
   set_features(e.spec);
   const Dataset rows = encode(table, e.plan->encoder, true);
-  e.model = std::make_unique<Model>(e.spec, e.plan->encoder, rows,
-                                    ModelOptions{1, e.plan->options.seed, e.plan->options.layers});
+  ModelOptions model_options;
+  model_options.seed = e.plan->options.seed;
+  model_options.layers = e.plan->options.layers;
+  if (e.plan->options.family == Family::categorical) model_options.outputs = std::ssize(e.plan->encoder.classes);
+  e.model = std::make_unique<Model>(e.spec, e.plan->encoder, rows, model_options);
   return e;
 }
 
@@ -149,8 +168,9 @@ std::string covariance_text(const TermSpec& term) {
   std::string text;
   for (const Call& call : term.networks) {
     text += (text.empty() ? "" : " * ") + fmt::format("K_{}(", call.name);
-    for (std::size_t i = 0; i < call.columns.size(); ++i) text += (i == 0 ? "" : ", ") + call.columns[i];
-    text += ")";
+    std::vector<std::string> sources = call.columns;
+    for (const Call& nested : call.nested) sources.push_back(print(nested));
+    text += fmt::format("{})", fmt::join(sources, ", "));
   }
   if (term.kernels.empty()) return text;
   const bool alone = text.empty() || term.kernels.size() == 1;
@@ -236,8 +256,8 @@ void print_settings(const FitPlan& plan) {
   fmt::print("\ndefaults for this table\n");
   fmt::print("  members {}, batch {}, epochs {}, optimiser {}, schedule {}, learning rate {:.4g}\n", o.members, o.batch,
              o.epochs, choice_name(o.optimiser), choice_name(o.schedule), o.learning_rate);
-  fmt::print("  loss {}, weight decay {:.4g}, patience {}, seed {}\n", choice_name(o.loss), o.weight_decay, o.patience,
-             o.seed);
+  fmt::print("  family {}, loss {}, weight decay {:.4g}, patience {}, seed {}\n", choice_name(*o.family),
+             choice_name(o.loss), o.weight_decay, o.patience, o.seed);
   fmt::print("  validation {}: {}\n", print(*o.validation), plan.validation_reason);
 }
 
@@ -285,8 +305,8 @@ int run_explain(const ExplainRequest& request) {
   if (request.data.empty()) {
     fmt::print(
         stderr,
-        "\nWithout data, columns are taken to go from 0 to 1, times over three years; with data starts and sizes "
-        "follow it.\n");
+        "\nWithout data, columns are taken to go from 0 to 1, times over three years, images to have 64 x 64 pixels of "
+        "three channels; with data starts and sizes follow it.\n");
   }
   return 0;
 }

@@ -33,7 +33,8 @@ void ask_to_stop(int signal) {
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
   std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle",
-              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned";
+              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned",
+              family = "automatic", link = "logit", class_kernels = "shared";
   std::vector<std::string> units;
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
@@ -71,6 +72,9 @@ FitOptions options_of(const FitRequest& request) {
   options.posterior = *find_choice<Posterior>(request.posterior);
   options.perturbation = *find_choice<Perturbation>(request.perturbation);
   options.noise = parse_noise(request.noise);
+  options.family = find_choice<Family>(request.family);
+  options.link = *find_choice<Link>(request.link);
+  options.own_kernels = request.class_kernels == "own";
   options.warm_start = !request.no_warm_start;
   options.polish = !request.no_polish;
   options.refit = !request.no_refit;
@@ -92,6 +96,7 @@ std::string request_text(const FitRequest& r) {
                         {"types", r.reading.types},
                         {"missing", r.reading.missing},
                         {"separator", r.reading.separator},
+                        {"images", r.reading.images},
                         {"threads", r.reading.threads}}
       .dump();
 }
@@ -105,20 +110,11 @@ StoredCheckpoint take_up(FitRequest& request) {
   request.reading.types = kept.at("types").get<std::vector<std::string>>();
   request.reading.missing = kept.at("missing").get<std::vector<std::string>>();
   request.reading.separator = kept.at("separator");
+  request.reading.images = kept.value("images", "");
   if (request.reading.threads == 0) request.reading.threads = kept.at("threads");
   if (request.data == "-")
     throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
   return stored;
-}
-
-Table read_for(const FitRequest& request, const Formula& formula) {
-  ReadOptions options = request.reading.read_options();
-  for (const std::string& name : level_columns(formula)) {
-    const bool stated = std::any_of(options.known.begin(), options.known.end(),
-                                    [&](const ColumnInfo& each) { return each.name == name; });
-    if (!stated) options.known.push_back({name, ColumnType::category, "", {}});
-  }
-  return read_table(request.data, options);
 }
 
 // Columns that options speak of have to be there; the formula's are its own affair.
@@ -167,7 +163,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
     options = options_of(request);
   }
   if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
-  const Table table = read_for(request, formula);
+  const Table table = read_table(request.data, request.reading.read_options(formula));
   check_columns(request, options, table);
   ProgressWriter progress(request.progress);
   if (request.dry_run) {
@@ -187,8 +183,11 @@ int run_fit(FitRequest request, const CLI::App& app) {
     say_plan(table, plan, progress);
     // Steps on mini-batches are too small to share out, threads would only wait for each other; and the model is the
     // same to the last bit for any number of them.
+    // Images are large enough.
     const Posterior posterior = plan.options.posterior;
-    if (posterior == Posterior::ensemble || posterior == Posterior::laplace) use_threads(1);
+    const auto& networks = plan.encoder.networks;
+    const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+    if (!images && (posterior == Posterior::ensemble || posterior == Posterior::laplace)) use_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.interrupted = [] { return stop_asked != 0; };
@@ -235,6 +234,18 @@ Command add_fit(CLI::App& program) {
   number("--seed", o.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
   number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
   number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
+  app->add_option("--family", r.family,
+                  "Law of the target: gaussian, student (far-off rows pull less), poisson (counts), bernoulli (two "
+                  "classes), categorical; automatic: classes for text and for whole numbers of at most ten values")
+      ->check(accept_word({"automatic", "gaussian", "student", "poisson", "bernoulli", "categorical"}))
+      ->capture_default_str()
+      ->group("Training");
+  add_choice<Link>(*app, "--link", r.link, "Of two classes")->group("Training");
+  app->add_option("--class-kernels", r.class_kernels,
+                  "Kernel parameters of several classes: shared, or own ones for each class")
+      ->check(accept_word({"shared", "own"}))
+      ->capture_default_str()
+      ->group("Training");
   app->add_option(
          "--posterior", r.posterior,
          "How a network's function is uncertain: ensemble (members trained from different starts), nngp or ntk "
@@ -295,6 +306,10 @@ Command add_fit(CLI::App& program) {
   r.reading.add_to(*app);
   app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
       ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
+      ->capture_default_str()
+      ->group("Running");
+  app->add_option("--loaders", o.loaders, "Threads that decode images ahead of training")
+      ->check(accept_number(1, 256))
       ->capture_default_str()
       ->group("Running");
   app->add_option("--checkpoint", o.checkpoint_seconds, "Seconds between checkpoints")

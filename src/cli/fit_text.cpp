@@ -62,6 +62,15 @@ std::string scores_text(const Scores& s) {
                      s.r2, s.nlpd, found == s.coverage.end() ? NAN : 100.0 * found->second);
 }
 
+std::string scores_text(const ClassScores& s) {
+  std::string text = fmt::format("accuracy {:.4f}, log loss {:.4g}, Brier {:.4g}, calibration error {:.4f}", s.accuracy,
+                                 s.log_loss, s.brier, s.calibration_error);
+  if (const auto found = s.coverage.find("0.9"); found != s.coverage.end()) {
+    text += fmt::format(", 90% sets cover {:.1f}% with {:.2f} classes", 100.0 * found->second, s.set_size.at("0.9"));
+  }
+  return text;
+}
+
 void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress) {
   std::string types;
   for (const Column& column : table.columns) {
@@ -81,6 +90,13 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
   for (const TermSpec& term : plan.spec.terms) {
     progress.say(fmt::format("term: {}, {}", print(term), count_text(term.features, "feature")));
   }
+  for (const NetworkInputs& inputs : plan.encoder.networks) {
+    if (!inputs.image) continue;
+    const NetworkImages& images = *inputs.image;
+    progress.say(fmt::format("images: {} of {} x {} pixels, others {}", count_text(images.shape.channels, "channel"),
+                             images.shape.height, images.shape.width,
+                             images.settings.fit == ImageSettings::Fit::crop ? "cropped" : "resized"));
+  }
   const FitOptions& o = plan.options;
   if (o.optimiser == Optimiser::lbfgs) {
     progress.say("kernels only: parameters by L-BFGS on the marginal likelihood, weights in closed form");
@@ -93,6 +109,32 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
   }
 }
 
+namespace {
+
+// What stands between the function and an observation.
+void print_uncertainty(const FittedModel& model) {
+  const auto line = [](const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); };
+  if (has_classes(model.family)) {
+    line("family", fmt::format("{} of {} classes", choice_name(model.family), model.encoder.classes.size()));
+    line("temperature", fmt::format("{:.3f} (1: probabilities as trained)", model.temperature));
+    line("90% sets",
+         model.calibration.knows(kLevel)
+             ? fmt::format("classes of probability {:.3f} or more, calibrated on {}", 1.0 - model.threshold(kLevel),
+                           count_text(model.calibration.rows(), "validation row"))
+             : "all classes, not calibrated: " + too_few_rows(model.calibration, kLevel));
+    return;
+  }
+  if (model.family == Family::poisson) {
+    line("dispersion", fmt::format("{:.4g} (variance over mean; 1: Poisson)", model.noise * model.noise));
+  } else {
+    line("noise (sd)", fmt::format("{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
+                                   model.encoder.log_target ? " (of the logarithm)" : ""));
+  }
+  line("90% interval", interval_text(model.calibration));
+}
+
+}  // namespace
+
 void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
   const FitReport& report = fit.report;
   EncodingNotes notes = report.notes;
@@ -101,37 +143,47 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   const bool refitted = report.options.refit && report.validation_rows > 0;
   if (json) {
     nlohmann::json out = to_json(report);
+    if (report.class_validation) out["validation"] = out.at("class_validation");
+    if (report.class_holdout) out["holdout"] = out.at("class_holdout");
+    out.erase("class_validation");
+    out.erase("class_holdout");
+    out["family"] = choice_name(fit.model.family);
+    if (!fit.model.encoder.classes.empty()) out["classes"] = fit.model.encoder.classes;
     out["schema"] = 1;
     out["model"] = directory;
     out["formula"] = print(fit.model.spec().formula);
     out["parameters"] = fit.model.model->trainable();
-    out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
+    if (has_classes(fit.model.family)) {
+      out["temperature"] = fit.model.temperature;
+    } else {
+      out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
+    }
     out["kernels"] = to_json(fit.model.kernel_values());
     out["posterior"] = choice_name(fit.model.posterior);
-    out["calibration"] = calibration_json(fit.model.calibration);
+    if (!has_classes(fit.model.family)) out["calibration"] = calibration_json(fit.model.calibration);
     fmt::print("{}\n", out.dump(2));
     return;
   }
   fmt::print("{}\n", print(fit.model.spec().formula));
   for (const ParameterValue& value : fit.model.kernel_values())
     fmt::print("  {:<40} {}\n", value.path, values_text(value));
-  fmt::print("  {:<40} {:.4g}{}\n", "noise (sd)", fit.model.noise * fit.model.encoder.target_scaling.sd,
-             fit.model.encoder.log_target ? " (of the logarithm)" : "");
-  fmt::print("  {:<40} {}\n", "90% interval", interval_text(fit.model.calibration));
-  if (report.validation) {
-    fmt::print("validation ({}, {}): {}\n", report.validation_split, count_text(report.validation->rows, "row"),
-               scores_text(*report.validation));
+  print_uncertainty(fit.model);
+  const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores) {
+    if (scores) fmt::print("{} ({}, {}): {}\n", name, split, count_text(rows, "row"), scores_text(*scores));
+  };
+  if (report.validation) said("validation", report.validation_split, report.validation->rows, report.validation);
+  if (report.holdout) said("holdout", report.holdout_split, report.holdout_rows, report.holdout);
+  if (report.class_validation) {
+    said("validation", report.validation_split, report.class_validation->rows, report.class_validation);
   }
-  if (report.holdout) {
-    fmt::print("holdout ({}, {}): {}\n", report.holdout_split, count_text(report.holdout_rows, "row"),
-               scores_text(*report.holdout));
-  }
+  if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
   if (refitted) {
     const bool solved = fit.model.posterior != Posterior::ensemble && fit.model.posterior != Posterior::laplace;
     fmt::print("The model kept was then {} on training and validation rows together{}.\n",
                solved ? "solved" : "trained",
                solved ? "" : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
   }
+  if (report.waiting > 0.0) fmt::print("{:.1f}% of the time was spent waiting for images.\n", 100.0 * report.waiting);
   fmt::print("{} numbers learned, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
              directory);
 }

@@ -18,5 +18,6 @@ std::string too_few_rows(const Calibration& calibration, double level);
 
 // "rmse 2.61, mae 2.03, ..." on one line
 std::string scores_text(const Scores& scores);
+std::string scores_text(const ClassScores& scores);  // "accuracy 0.971, log loss 0.08, ..."
 
 }  // namespace ick

@@ -52,7 +52,10 @@ nlohmann::json network_json(const NetworkRow& row) {
   for (const NetworkArgument& each : row.arguments) {
     arguments.push_back({{"name", each.name}, {"what", each.text}, {"default", each.default_text}});
   }
-  return {{"name", row.name}, {"what", row.text}, {"arguments", arguments}};
+  return {{"name", row.name},
+          {"what", row.text},
+          {"reads", row.reads == Reads::image ? "an image, then columns" : "columns"},
+          {"arguments", arguments}};
 }
 
 void print_kernels() {
@@ -72,9 +75,19 @@ void print_networks() {
   for (const NetworkRow& row : network_table()) {
     fmt::print("{:<22} {}\n", row.name, row.text);
     for (const NetworkArgument& each : row.arguments) {
-      fmt::print("{:<24}{:<12} {}; default {}\n", "", each.name, each.text, each.default_text);
+      const std::string otherwise = each.default_text.empty() ? "" : fmt::format("; default {}", each.default_text);
+      fmt::print("{:<24}{:<12} {}{}\n", "", each.name, each.text, otherwise);
     }
   }
+}
+
+void print_images() {
+  fmt::print("Where images come from, in cnn, resnet, vit, deepvit and torchscript:\n");
+  for (const ImageArgument& each : image_arguments()) {
+    fmt::print("{:<24}{:<12} {}; default {}\n", "", each.name, each.text, each.default_text);
+  }
+  fmt::print("\nTransformations of columns, for networks:\n");
+  fmt::print("{:<22} leaves of n totally random trees of this depth, 2^depth each\n", "trees(x, n=10, depth=2)");
 }
 
 void print_features() {
@@ -84,7 +97,7 @@ void print_features() {
 }
 
 int run_list(const std::string& what, bool json) {
-  const std::vector<std::string> choices = {"all", "kernels", "networks", "features"};
+  const std::vector<std::string> choices = {"all", "kernels", "networks", "images", "features"};
   if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
     const std::string guess = did_you_mean(what, choices);
     throw UsageError("no list named \"" + what + "\"" + (guess.empty() ? "; there are " + join_words(choices) : guess));
@@ -97,6 +110,11 @@ int run_list(const std::string& what, bool json) {
     }
     if (wanted("networks")) {
       for (const NetworkRow& row : network_table()) out["networks"].push_back(network_json(row));
+    }
+    if (wanted("images")) {
+      for (const ImageArgument& each : image_arguments()) {
+        out["images"].push_back({{"name", each.name}, {"what", each.text}, {"default", each.default_text}});
+      }
     }
     if (wanted("features")) {
       for (const FeatureWords& each : kFeatures) out["features"].push_back({{"name", each.name}, {"what", each.what}});
@@ -111,6 +129,7 @@ int run_list(const std::string& what, bool json) {
   };
   section("kernels", print_kernels);
   section("networks", print_networks);
+  section("images", print_images);
   section("features", print_features);
   return 0;
 }
@@ -124,7 +143,7 @@ Command add_list(CLI::App& program) {
   };
   auto request = std::make_shared<Request>();
   CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
-  app->add_option("what", request->what, "kernels, networks, features or all")->capture_default_str();
+  app->add_option("what", request->what, "kernels, networks, images, features or all")->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   return {app, [request] { return run_list(request->what, request->json); }};
 }

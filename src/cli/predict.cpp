@@ -60,23 +60,23 @@ void append_number(fmt::memory_buffer& to, double value) {
   if (std::isfinite(value)) fmt::format_to(std::back_inserter(to), "{:.10g}", value);
 }
 
-// What is appended to a row: numbers first, then words.
-struct NewColumns {
-  std::vector<std::string> names;
-  std::vector<const std::vector<double>*> numbers;
-  std::vector<const std::vector<Support>*> words;
+// A column that is appended to the rows: numbers or words.
+struct NewColumn {
+  std::string name;
+  const std::vector<double>* numbers = nullptr;
+  std::vector<std::string> words = {};
 };
 
-void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const NewColumns& columns,
+void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const std::vector<NewColumn>& columns,
                 std::size_t i) {
   to.append(line);
-  for (const std::vector<double>* column : columns.numbers) {
+  for (const NewColumn& column : columns) {
     to.push_back(separator);
-    append_number(to, (*column)[i]);
-  }
-  for (const std::vector<Support>* column : columns.words) {
-    to.push_back(separator);
-    to.append(support_name((*column)[i]));
+    if (column.numbers != nullptr) {
+      append_number(to, (*column.numbers)[i]);
+    } else {
+      to.append(csv_cell(column.words[i], separator));
+    }
   }
   to.push_back('\n');
 }
@@ -104,7 +104,7 @@ bool is_json_number(const std::string& cell) {
 
 // Cells as they stand: numbers as numbers, all else as text, nothing as null.
 void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, const std::vector<std::string>& header,
-                 const NewColumns& columns, std::size_t i) {
+                 const std::vector<NewColumn>& columns, std::size_t i) {
   const auto text = [](const std::string& value) {
     return nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -112,13 +112,12 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
     to.append(std::string(c == 0 ? "{" : ",") + text(header[c]) + ":");
     to.append(cells[c].empty() ? "null" : is_json_number(cells[c]) ? cells[c] : text(cells[c]));
   }
-  for (std::size_t c = 0; c < columns.names.size(); ++c) {
-    to.append("," + text(columns.names[c]) + ":");
-    if (c >= columns.numbers.size()) {
-      const std::string word(support_name((*columns.words[c - columns.numbers.size()])[i]));
-      to.append(word.empty() ? "null" : text(word));
-    } else if (std::isfinite((*columns.numbers[c])[i])) {
-      append_number(to, (*columns.numbers[c])[i]);
+  for (const NewColumn& column : columns) {
+    to.append("," + text(column.name) + ":");
+    if (column.numbers == nullptr) {
+      to.append(column.words[i].empty() ? "null" : text(column.words[i]));
+    } else if (std::isfinite((*column.numbers)[i])) {
+      append_number(to, (*column.numbers)[i]);
     } else {
       to.append(std::string_view("null"));
     }
@@ -145,15 +144,52 @@ void check_levels(const Encoder& encoder, const TableStream& stream, const Table
   }
 }
 
-std::vector<std::string> new_names(const PredictRequest& request, const FittedModel& model) {
-  std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
-  if (request.function_sd) names.emplace_back("function_sd");
-  if (!request.wanted.support) return names;
-  for (const SupportSource& source : model.support) {
-    std::string name = "support_" + source.name();
-    for (std::size_t comma; (comma = name.find(", ")) != std::string::npos;) name.replace(comma, 2, "_");
-    names.push_back(std::move(name));
+std::string support_column(const SupportSource& source) {
+  std::string name = "support_" + source.name();
+  for (std::size_t comma; (comma = name.find(", ")) != std::string::npos;) name.replace(comma, 2, "_");
+  return name;
+}
+
+// class, the probability of each, and the set of those that are likely: "cat|dog".
+void add_classes(const FittedModel& model, const Prediction& p, std::vector<NewColumn>& columns) {
+  const std::vector<std::string>& classes = model.encoder.classes;
+  NewColumn chosen{"class"}, set{"set"};
+  for (std::size_t i = 0; i < p.most_probable.size(); ++i) {
+    chosen.words.push_back(p.most_probable[i] < 0 ? "" : classes[p.most_probable[i]]);
+    std::string& likely = set.words.emplace_back();
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      if (p.in_set[c][i]) likely += (likely.empty() ? "" : "|") + classes[c];
+    }
   }
+  columns.push_back(std::move(chosen));
+  for (std::size_t c = 0; c < classes.size(); ++c) columns.push_back({"p_" + classes[c], &p.probability[c]});
+  columns.push_back(std::move(set));
+}
+
+std::vector<NewColumn> new_columns(const PredictRequest& request, const FittedModel& model, const Prediction& p) {
+  std::vector<NewColumn> columns;
+  if (has_classes(model.family)) {
+    add_classes(model, p, columns);
+  } else {
+    columns = {{"mean", &p.mean}, {"sd", &p.sd}, {"lower", &p.lower}, {"upper", &p.upper}};
+    if (request.function_sd) columns.push_back({"function_sd", &p.function_sd});
+  }
+  for (std::size_t source = 0; request.wanted.support && source < p.support.size(); ++source) {
+    NewColumn words{support_column(model.support[source])};
+    for (const Support each : p.support[source]) words.words.emplace_back(support_name(each));
+    columns.push_back(std::move(words));
+  }
+  for (NewColumn& column : columns) column.name = request.prefix + column.name;
+  return columns;
+}
+
+// The names, before there is a prediction.
+std::vector<std::string> new_names(const PredictRequest& request, const FittedModel& model) {
+  Prediction none;
+  none.probability.resize(model.encoder.classes.size());
+  none.support.resize(model.support.size());
+  std::vector<std::string> names;
+  for (const NewColumn& column : new_columns(request, model, none)) names.push_back(column.name);
   return names;
 }
 
@@ -161,13 +197,14 @@ int run_predict(const PredictRequest& request) {
   const StoredModel stored = load_model(request.model);
   TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
   const bool json = request.json || request.format == "jsonl";
-  std::vector<std::string> names;
-  for (const std::string& name : new_names(request, stored.model)) {
-    names.push_back(request.prefix + name);
-    if (std::find(stream.header().begin(), stream.header().end(), names.back()) != stream.header().end()) {
-      throw DataError(request.data + ": there is a column named \"" + names.back() +
-                      "\" already; give the new ones another name with --prefix");
-    }
+  if (request.function_sd && has_classes(stored.model.family)) {
+    throw UsageError("--function-sd is for numbers; this model predicts classes");
+  }
+  const std::vector<std::string> names = new_names(request, stored.model);
+  for (const std::string& name : names) {
+    if (std::find(stream.header().begin(), stream.header().end(), name) == stream.header().end()) continue;
+    throw DataError(request.data + ": there is a column named \"" + name +
+                    "\" already; give the new ones another name with --prefix");
   }
   Output output(request.out);
   fmt::memory_buffer text;
@@ -192,11 +229,9 @@ int run_predict(const PredictRequest& request) {
   while (stream.next(kBlock, block, lines)) {
     check_levels(stored.model.encoder, stream, block, lines, request.data, rows);
     const Prediction p = stored.model.predict(block, wanted, &notes);
-    NewColumns columns{names, {&p.mean, &p.sd, &p.lower, &p.upper}, {}};
-    if (request.function_sd) columns.numbers.push_back(&p.function_sd);
+    const std::vector<NewColumn> columns = new_columns(request, stored.model, p);
     for (std::size_t source = 0; source < p.support.size(); ++source) {
       for (const Support each : p.support[source]) extrapolated[source] += each == Support::extrapolating;
-      if (request.wanted.support) columns.words.push_back(&p.support[source]);
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (json) {
@@ -213,8 +248,8 @@ int run_predict(const PredictRequest& request) {
   output.write(text);
   output.commit();
   if (notes.with_gaps > 0) {
-    fmt::print(stderr, "{} of {} rows without a prediction: a column that a kernel reads is missing\n", notes.with_gaps,
-               rows);
+    fmt::print(stderr, "{} of {} rows without a prediction: a column that a kernel reads, or an image, is missing\n",
+               notes.with_gaps, rows);
     notes.with_gaps = 0;
   }
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
@@ -225,7 +260,8 @@ int run_predict(const PredictRequest& request) {
   }
   const Calibration& calibration = stored.model.calibration;
   if (!calibration.knows(wanted.level)) {
-    fmt::print(stderr, "intervals are not calibrated: {}\n", too_few_rows(calibration, wanted.level));
+    fmt::print(stderr, "{} are not calibrated: {}\n", has_classes(stored.model.family) ? "sets" : "intervals",
+               too_few_rows(calibration, wanted.level));
   }
   if (request.wanted.support && stored.model.support.empty()) {
     fmt::print(stderr, "no column of support: {}\n",
@@ -239,11 +275,13 @@ int run_predict(const PredictRequest& request) {
 
 Command add_predict(CLI::App& program) {
   auto request = std::make_shared<PredictRequest>();
-  CLI::App* app = program.add_subcommand("predict", "Append mean, sd and an interval to the rows of a table");
+  CLI::App* app =
+      program.add_subcommand("predict", "Append mean, sd and an interval, or classes, to the rows of a table");
   app->add_option("model", request->model, "Folder of a model")->required();
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
   app->add_option("--out", request->out, "File to write; stdout by default");
-  app->add_option("--level", request->wanted.level, "Share of observations the interval is to hold")
+  app->add_option("--level", request->wanted.level,
+                  "Share of observations the interval, or the set of classes, is to hold")
       ->check(accept_number(0.0, 1.0, /*open=*/true))
       ->capture_default_str();
   app->add_flag(

@@ -28,17 +28,22 @@ nlohmann::json to_json(const Progress& p) {
           {"epoch", p.epoch},
           {"epochs", p.epochs},
           {"loss", number(p.loss)},
-          {"validation_rmse", number(p.validation)},
-          {"best_validation_rmse", number(p.best)},
+          {"validation_" + p.measure, number(p.validation)},
+          {"best_validation_" + p.measure, number(p.best)},
           {"learning_rate", number(p.learning_rate)},
           {"rows_per_second", number(p.rows_per_second)},
           {"seconds", number(p.seconds)},
-          {"seconds_left", number(p.seconds_left)}};
+          {"seconds_left", number(p.seconds_left)},
+          {"waiting", number(p.waiting)}};
 }
 
 std::string numbers_text(const Progress& p) {
   std::string text = fmt::format("{} {}/{}  loss {:.4g}", p.phase, p.epoch, p.epochs, p.loss);
-  if (std::isfinite(p.validation)) text += fmt::format("  validation {:.4g} (best {:.4g})", p.validation, p.best);
+  const std::string measure = p.measure == "rmse" ? "" : p.measure == "log_loss" ? " log loss" : " " + p.measure;
+  if (std::isfinite(p.validation)) {
+    text += fmt::format("  validation{} {:.4g} (best {:.4g})", measure, p.validation, p.best);
+  }
+  if (p.waiting > 0.0) text += fmt::format("  waiting {:.1f}%", 100.0 * p.waiting);
   return text + fmt::format("  {:.3g} rows/s  {} left", p.rows_per_second, duration_text(p.seconds_left));
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <set>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -18,67 +17,12 @@ namespace {
 
 std::string named(const std::string& column) { return "column \"" + column + "\""; }
 
-// Mean and deviation of the values that are there.
-Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& use) {
-  double sum = 0.0, count = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (use[i] && !std::isnan(values[i])) sum += values[i], ++count;
-  }
-  const double mean = count > 0.0 ? sum / count : 0.0;
-  double squares = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (use[i] && !std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
-  }
-  const double sd = count > 0.0 ? std::sqrt(squares / count) : 0.0;
-  // A constant column has no scale; rounding of its mean must not become one.
-  return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 0.0};
-}
-
-// A model is kept as JSON, with the names it knows.
-void refuse_bytes(const Column& column) {
-  const auto& levels = column.info.levels;
-  if (is_utf8(column.info.name) && std::all_of(levels.begin(), levels.end(), is_utf8)) return;
-  throw DataError(named(column.info.name) + ": its name or a level is not UTF-8; save the table as UTF-8");
-}
-
-void refuse_text(const Column& column, const std::string& reader) {
-  if (column.info.type != ColumnType::text) return;
-  throw DataError(named(column.info.name) + " holds text; " + reader +
-                  " takes numbers, times or categories (declare it with --type " + column.info.name + "=category)");
-}
-
 // Text of the level of each row: "" where missing.
 std::string level_text(const Column& column, std::size_t row) {
   const double value = column.values[row];
   if (std::isnan(value)) return "";
   if (column.info.type != ColumnType::category) return number_text(value);
   return value < 0.0 ? "" : column.info.levels[static_cast<std::size_t>(value)];
-}
-
-std::vector<std::string> levels_of(const Column& column, const std::vector<bool>& use) {
-  if (column.info.type != ColumnType::category) {
-    std::set<double> values;
-    for (std::size_t i = 0; i < column.values.size(); ++i) {
-      if (use[i] && !std::isnan(column.values[i])) values.insert(column.values[i]);
-    }
-    constexpr std::size_t kMostLevels = 1000;
-    if (values.size() > kMostLevels) {
-      throw DataError(named(column.info.name) + " has " + std::to_string(values.size()) +
-                      " different values; categorical takes at most " + std::to_string(kMostLevels) + " levels");
-    }
-    std::vector<std::string> levels;
-    for (const double value : values) levels.push_back(number_text(value));
-    return levels;
-  }
-  std::vector<bool> seen(column.info.levels.size(), false);
-  for (std::size_t i = 0; i < column.values.size(); ++i) {
-    if (use[i] && column.values[i] >= 0.0) seen[static_cast<std::size_t>(column.values[i])] = true;
-  }
-  std::vector<std::string> levels;
-  for (std::size_t l = 0; l < seen.size(); ++l) {
-    if (seen[l]) levels.push_back(column.info.levels[l]);
-  }
-  return levels;
 }
 
 KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, const std::vector<bool>& use) {
@@ -120,35 +64,39 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
   return fitted;
 }
 
-NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& use) {
-  refuse_text(column, "a network");
-  refuse_bytes(column);
-  NetworkColumn fitted;
-  fitted.info = column.info;
-  if (column.info.type == ColumnType::category) {
-    fitted.info.levels = levels_of(column, use);
-    return fitted;
+// Classes by their text: the levels of training rows.
+void fit_classes(const Column& target, const std::string& name, const std::vector<bool>& use, Encoder& encoder) {
+  if (target.info.type == ColumnType::text) {
+    throw DataError(name + " holds text with too many different values to be classes");
   }
-  fitted.scaling = scaling_of(column.values, use);
-  if (fitted.scaling.sd == 0.0) fitted.scaling.sd = 1.0;
-  for (std::size_t i = 0; i < column.values.size(); ++i) {
-    fitted.has_gaps = fitted.has_gaps || (use[i] && std::isnan(column.values[i]));
-  }
-  return fitted;
+  encoder.classes = levels_of(target, use);
+  if (encoder.classes.empty()) throw DataError(name + " has no values in the training rows");
+  if (encoder.classes.size() > 1) return;
+  throw DataError(name + " is " + encoder.classes[0] + " in every training row; there is nothing to tell apart");
+}
+
+void check_count(double value, std::int64_t row, const std::string& name) {
+  if (value >= 0.0 && value == std::floor(value)) return;
+  throw DataError(name + " has the value " + number_text(value) + " in row " + std::to_string(row + 1) +
+                  "; the poisson family takes counts, whole numbers from 0");
 }
 
 void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use, Encoder& encoder) {
   const Column& target = table.column(plan.target);
   refuse_bytes(target);
   const std::string name = "the target, " + named(plan.target) + ",";
+  encoder.target = target.info;
+  encoder.log_target = plan.log_target;
+  if (plan.kind == TargetKind::classes) return fit_classes(target, name, use, encoder);
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
-    throw DataError(name + " holds text; this version predicts numbers only");
+    throw DataError(name + " holds text; a number is needed, or --family categorical");
   }
   std::vector<double> values = target.values;
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isnan(values[i])) continue;
     rows += use[i];
+    if (plan.kind == TargetKind::count) check_count(values[i], static_cast<std::int64_t>(i), name);
     if (!plan.log_target) continue;
     if (!(values[i] > 0.0)) {
       throw DataError(name + " has the value " + number_text(values[i]) + " in row " + std::to_string(i + 1) +
@@ -160,8 +108,6 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
     throw DataError(name + " has " + std::to_string(rows) + (rows == 1 ? " value" : " values") +
                     " in the training rows; expected at least 2 rows to learn from");
   }
-  encoder.target = target.info;
-  encoder.log_target = plan.log_target;
   encoder.target_scaling = scaling_of(values, use);
   if (encoder.target_scaling.sd == 0.0) {
     std::size_t first = 0;
@@ -169,6 +115,8 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
     throw DataError(name + " is " + number_text(target.values[first]) +
                     " in every training row; there is nothing to learn");
   }
+  encoder.target_summary = encoder.target_scaling;
+  if (plan.kind == TargetKind::count) encoder.target_scaling = {};
 }
 
 // The rows of the table to encode.
@@ -181,6 +129,14 @@ using Rows = std::vector<std::int64_t>;
   throw DataError(named(column.info.name) + ": " + std::to_string(count) + (count == 1 ? " row has" : " rows have") +
                   " no value (the first is row " + std::to_string(first + 1) +
                   "), and a kernel needs every value; use --gaps drop or --gaps fill");
+}
+
+[[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
+  const bool patch = !settings.raster.empty();
+  throw DataError(
+      "row " + std::to_string(row + 1) +
+      (patch ? " has no place inside \"" + settings.raster + "\"" : " has no image in " + named(settings.columns[0])) +
+      "; use --gaps drop to leave such rows out, or --gaps fill");
 }
 
 void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps gaps, const Rows& rows, double* to,
@@ -206,39 +162,13 @@ void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps
   }
 }
 
-void encode_network_column(const Column& column, const NetworkColumn& fitted, const Rows& rows, float* to,
-                           std::int64_t stride, EncodingNotes& notes) {
-  std::vector<std::int64_t> code(column.info.levels.size(), -1);  // of the table's level: the model's
-  for (std::size_t l = 0; l < code.size(); ++l) {
-    const auto found = std::find(fitted.info.levels.begin(), fitted.info.levels.end(), column.info.levels[l]);
-    if (found != fitted.info.levels.end()) code[l] = found - fitted.info.levels.begin();
-  }
-  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
-    const double value = column.values[rows[r]];
-    if (fitted.info.type == ColumnType::category) {
-      const std::int64_t level = value >= 0.0 ? code[static_cast<std::size_t>(value)] : -1;
-      if (level >= 0) {
-        to[level] = 1.0f;
-      } else {
-        ++(std::isnan(value) ? notes.filled : notes.unseen)[column.info.name];
-      }
-      continue;
-    }
-    if (std::isnan(value)) ++notes.filled[column.info.name];
-    to[0] = std::isnan(value) ? 0.0f : static_cast<float>((value - fitted.scaling.mean) / fitted.scaling.sd);
-    if (fitted.has_gaps) to[1] = std::isnan(value) ? 1.0f : 0.0f;
-  }
-}
-
-// The column as the model expects it. A category that came as numbers (or the other way round) is another table.
-const Column& same_kind(const Table& table, const ColumnInfo& info) {
-  const Column& column = table.column(info.name);
-  const auto kind = [](ColumnType type) { return type == ColumnType::integer ? ColumnType::number : type; };
-  if (kind(column.info.type) != kind(info.type)) {
-    throw DataError(named(info.name) + " holds " + std::string(column_type_name(column.info.type)) +
-                    " values; the model was trained on " + std::string(column_type_name(info.type)) + " values");
-  }
-  return column;
+double encode_class(const Column& target, const Encoder& encoder, std::int64_t row) {
+  const std::string text = level_text(target, row);
+  const auto found = std::find(encoder.classes.begin(), encoder.classes.end(), text);
+  if (found != encoder.classes.end()) return static_cast<double>(found - encoder.classes.begin());
+  throw DataError("the target, " + named(encoder.target.name) + ", has" +
+                  (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " + std::to_string(row + 1) +
+                  " that no training row has; the model knows " + join_words(encoder.classes));
 }
 
 at::Tensor encode_target(const Column& target, const Encoder& encoder, const Rows& rows) {
@@ -246,6 +176,10 @@ at::Tensor encode_target(const Column& target, const Encoder& encoder, const Row
   double* to = y.data_ptr<double>();
   for (const std::int64_t i : rows) {
     const double value = target.values[i];
+    if (!encoder.classes.empty()) {
+      *to++ = encode_class(target, encoder, i);
+      continue;
+    }
     if (encoder.log_target && value <= 0.0) {
       throw DataError("the target, " + named(encoder.target.name) + ", has the value " + number_text(value) +
                       " in row " + std::to_string(i + 1) + "; log() takes positive numbers only");
@@ -257,10 +191,6 @@ at::Tensor encode_target(const Column& target, const Encoder& encoder, const Row
 
 }  // namespace
 
-std::int64_t NetworkColumn::width() const {
-  return info.type == ColumnType::category ? std::ssize(info.levels) : has_gaps ? 2 : 1;
-}
-
 std::vector<ColumnInfo> Encoder::columns() const {
   std::vector<ColumnInfo> all;
   const auto add = [&](const ColumnInfo& info) {
@@ -269,16 +199,10 @@ std::vector<ColumnInfo> Encoder::columns() const {
     if (!known) all.push_back(info);
   };
   for (const KernelColumn& column : kernel_columns) add(column.info);
-  for (const auto& network : network_columns) {
-    for (const NetworkColumn& column : network) add(column.info);
+  for (const NetworkInputs& network : networks) {
+    for (const ColumnInfo& info : network.infos()) add(info);
   }
   return all;
-}
-
-std::int64_t Encoder::width(std::size_t network) const {
-  std::int64_t total = 0;
-  for (const NetworkColumn& column : network_columns.at(network)) total += column.width();
-  return total;
 }
 
 at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed) {
@@ -297,10 +221,53 @@ Dataset Dataset::select(const at::Tensor& index) const {
   Dataset part;
   part.x = x.index_select(0, index);
   for (const at::Tensor& each : networks) part.networks.push_back(each.index_select(0, index));
+  part.images = images;
+  for (auto& each : part.images) {
+    if (each) each->number = each->number.index_select(0, index);
+  }
   if (y.defined()) part.y = y.index_select(0, index);
   const std::int64_t* at = index.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < index.size(0); ++i) part.rows.push_back(rows[at[i]]);
   return part;
+}
+
+at::Tensor Dataset::inputs(std::size_t network, const at::Tensor& index, const LoadImage& load) const {
+  const at::Tensor numbers = networks[network].index_select(0, index);
+  if (network >= images.size() || !images[network]) return numbers;
+  const RowImages& of_rows = *images[network];
+  const std::int64_t pixels = of_rows.known.shape.numbers(), count = index.size(0);
+  at::Tensor all = at::empty({count, pixels + numbers.size(1)}, at::kFloat);
+  all.narrow(1, pixels, numbers.size(1)).copy_(numbers);
+  const at::Tensor rows_asked = index.contiguous();
+  const std::int64_t* const row = rows_asked.data_ptr<std::int64_t>();
+  const std::int64_t* const image = of_rows.number.data_ptr<std::int64_t>();
+  float* to = all.data_ptr<float>();
+  for (std::int64_t i = 0; i < count; ++i, to += all.size(1)) {
+    if (load) {
+      load(row[i], image[row[i]], to);
+    } else {
+      of_rows.load(image[row[i]], to);
+    }
+  }
+  return all;
+}
+
+// A network holds some hundred numbers for each pixel of a row.
+std::int64_t Dataset::block(std::int64_t most) const {
+  std::int64_t largest = 1;
+  for (const auto& each : images) {
+    if (each) largest = std::max(largest, each->known.shape.numbers());
+  }
+  constexpr std::int64_t kPixels = 400'000;
+  return largest == 1 ? most : std::clamp<std::int64_t>(kPixels / largest, 8, most);
+}
+
+at::Tensor Dataset::complete() const {
+  at::Tensor whole = x.isnan().logical_not().all(1);
+  for (const auto& each : images) {
+    if (each) whole = whole.logical_and(each->number != RowImages::kMissing);
+  }
+  return whole;
 }
 
 Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
@@ -310,9 +277,9 @@ Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vect
   for (const std::string& name : plan.kernel_columns) {
     encoder.kernel_columns.push_back(fit_kernel_column(table.column(name), plan, use));
   }
-  for (const auto& names : plan.network_columns) {
-    auto& columns = encoder.network_columns.emplace_back();
-    for (const std::string& name : names) columns.push_back(fit_network_column(table.column(name), use));
+  for (std::size_t a = 0; a < plan.networks.size(); ++a) {
+    const std::uint64_t seed = seed_for(plan.seed, "network " + std::to_string(a + 1));
+    encoder.networks.push_back(fit_network_inputs(table, plan.networks[a], use, seed));
   }
   return encoder;
 }
@@ -330,6 +297,15 @@ std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, con
     for (const std::int64_t i : rows) {
       if (!std::isnan(column.values[i])) continue;
       if (plan.gaps == Gaps::refuse) refuse_gap(column, rows);
+      readable[i] = false;
+    }
+  }
+  for (const NetworkPlan& network : plan.networks) {
+    if (!network.image || table.images == nullptr) continue;
+    const std::vector<std::int64_t> image = table.images->find(table, *network.image);
+    for (const std::int64_t i : rows) {
+      if (image[i] >= 0) continue;
+      if (plan.gaps == Gaps::refuse) refuse_missing_image(*network.image, i);
       readable[i] = false;
     }
   }
@@ -354,24 +330,23 @@ Dataset encode(const Table& table, const Encoder& encoder, bool with_target, Enc
     const KernelColumn& fitted = encoder.kernel_columns[d];
     encode_kernel_column(same_kind(table, fitted.info), fitted, encoder.gaps, all.rows, x + d, columns, said);
   }
-  for (std::size_t a = 0; a < encoder.network_columns.size(); ++a) {
-    const std::int64_t width = encoder.width(a);
-    at::Tensor& inputs = all.networks.emplace_back(at::zeros({all.size(), width}, at::kFloat));
-    float* to = inputs.data_ptr<float>();
-    for (const NetworkColumn& fitted : encoder.network_columns[a]) {
-      encode_network_column(same_kind(table, fitted.info), fitted, all.rows, to, width, said);
-      to += fitted.width();
-    }
+  for (std::size_t a = 0; a < encoder.networks.size(); ++a) {
+    const NetworkInputs& inputs = encoder.networks[a];
+    all.networks.push_back(encode_numbers(table, inputs, all.rows, said.filled, said.unseen));
+    if (!inputs.image) continue;
+    all.images.resize(encoder.networks.size());
+    all.images[a] = encode_images(table, *inputs.image, all.rows);
+    at::Tensor& number = all.images[a]->number;
+    if (encoder.gaps == Gaps::fill) number.masked_fill_(number < 0, RowImages::kMean);
+    if (encoder.gaps != Gaps::refuse) continue;
+    const at::Tensor missing = (number < 0).nonzero();
+    if (missing.size(0) > 0) refuse_missing_image(inputs.image->settings, all.rows[missing[0].item<std::int64_t>()]);
   }
 
-  std::vector<std::int64_t> complete;
-  for (std::int64_t i = 0; i < all.size(); ++i) {
-    const double* row = x + i * columns;
-    if (std::none_of(row, row + columns, [](double value) { return std::isnan(value); })) complete.push_back(i);
-  }
-  const std::int64_t with_gaps = all.size() - std::ssize(complete);
+  const at::Tensor complete = all.complete().nonzero().select(1, 0).contiguous();
+  const std::int64_t with_gaps = all.size() - complete.size(0);
   said.with_gaps += with_gaps;
-  return with_target && with_gaps > 0 ? all.select(at::tensor(complete, at::kLong)) : all;
+  return with_target && with_gaps > 0 ? all.select(complete) : all;
 }
 
 }  // namespace ick

@@ -13,7 +13,8 @@ bool Argument::operator==(const Argument& other) const {
 }
 
 bool Call::operator==(const Call& other) const {
-  return std::tie(name, columns, rest, arguments) == std::tie(other.name, other.columns, other.rest, other.arguments);
+  return std::tie(name, columns, nested, rest, arguments) ==
+         std::tie(other.name, other.columns, other.nested, other.rest, other.arguments);
 }
 
 const Argument* Call::find(std::string_view argument) const {

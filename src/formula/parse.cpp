@@ -15,8 +15,10 @@
 // product  := primary ('*' primary)*
 // primary  := '(' sum ')' | call
 // call     := word '(' [item (',' item)*] ')'
-// item     := name | '.' | flag | word '=' value
-// value    := values | 'fixed' '(' values ')' | 'bounded' '(' values ',' quantity ',' quantity ')' | word
+// item     := name | '.' | flag | call | word '=' value
+// value    := values | 'fixed' '(' values ')' | 'bounded' '(' values ',' quantity ',' quantity ')' | word | quoted |
+//             columns
+// columns  := '(' name (',' name)* ')'
 // values   := quantity | '[' quantity (',' quantity)* ']'
 // quantity := ['+' | '-'] number [unit]
 
@@ -227,10 +229,7 @@ class Parser {
       expression.call = call();
       return expression;
     }
-    if (++depth_ > kMaximumDepth) {
-      fail(token_.position, "found parentheses within parentheses more than " + std::to_string(kMaximumDepth) +
-                                " deep; write the formula with fewer");
-    }
+    enter(token_.position);
     advance();
     Expression expression = sum();
     expect(')', "\"+\", \"*\" or \")\"");
@@ -240,15 +239,27 @@ class Parser {
 
   Call call() {
     if (token_.kind != Token::Kind::word) fail(token_, "a network or kernel such as mlp(x) or rbf(x)");
+    return arguments_of(advance());
+  }
+
+  Call arguments_of(Token name) {
     Call call;
-    call.position = token_.position;
-    call.name = advance().text;
+    call.position = name.position;
+    call.name = std::move(name.text);
     expect('(', "\"(\" after " + in_quotes(call.name));
     if (accept(')')) return call;
+    enter(token_.position);
     do read_item(call);
     while (accept(','));
+    --depth_;
     expect(')', "\",\" or \")\"");
     return call;
+  }
+
+  void enter(std::size_t position) {
+    if (++depth_ <= kMaximumDepth) return;
+    fail(position, "found parentheses within parentheses more than " + std::to_string(kMaximumDepth) +
+                       " deep; write the formula with fewer");
   }
 
   void read_item(Call& call) {
@@ -261,8 +272,13 @@ class Parser {
     if (!at_name()) fail(token_, "a column or an argument");
     Token item = advance();
     const bool is_quoted = item.kind == Token::Kind::quoted;
+    if (!is_quoted && at('(')) {
+      call.nested.push_back(arguments_of(std::move(item)));
+      return;
+    }
     const bool has_value = !is_quoted && at('=');
     if (!has_value && (is_quoted || !detail::is_flag(item.text))) {
+      if (columns_are_apart(call)) fail_second_columns(call, item.position);
       call.columns.push_back(std::move(item.text));
       call.column_positions.push_back(item.position);
       return;
@@ -274,14 +290,50 @@ class Parser {
     argument.name = std::move(item.text);
     argument.kind = Argument::Kind::flag;
     argument.position = item.position;
-    if (accept('=')) read_value(argument);
+    if (accept('=')) {
+      if (at('(')) {
+        read_columns(call, argument);
+      } else {
+        read_value(argument);
+      }
+    }
     call.arguments.push_back(std::move(argument));
+  }
+
+  static bool columns_are_apart(const Call& call) {
+    return std::any_of(call.arguments.begin(), call.arguments.end(),
+                       [](const Argument& each) { return each.kind == Argument::Kind::columns; });
+  }
+
+  [[noreturn]] static void fail_second_columns(const Call& call, std::size_t position) {
+    fail(position, "found more columns of " + call.name +
+                       " where all were expected in one place; give a list such as " +
+                       "at=(lat, lon) or columns by themselves, not both");
+  }
+
+  // at=(lat, lon)
+  void read_columns(Call& call, Argument& argument) {
+    if (!call.columns.empty()) fail_second_columns(call, token_.position);
+    argument.kind = Argument::Kind::columns;
+    advance();
+    do {
+      if (!at_name()) fail(token_, "a column");
+      Token column = advance();
+      call.columns.push_back(std::move(column.text));
+      call.column_positions.push_back(column.position);
+    } while (accept(','));
+    expect(')', "\",\" or \")\" after the columns");
   }
 
   void read_value(Argument& argument) {
     if (token_.kind == Token::Kind::quantity || at('[') || at('-') || at('+')) {
       argument.kind = Argument::Kind::start;
       argument.values = values();
+      return;
+    }
+    if (token_.kind == Token::Kind::quoted) {
+      argument.kind = Argument::Kind::text;
+      argument.word = advance().text;
       return;
     }
     if (token_.kind != Token::Kind::word) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "ick/base/text.h"
 #include "ick/formula/formula.h"
@@ -17,11 +19,14 @@ std::string join(const Items& items, std::string_view separator, const Text& tex
   return joined;
 }
 
-std::string column_text(const std::string& column) {
-  if (detail::is_plain_word(column) && !detail::is_flag(column)) return column;
+std::string in_quotes(const std::string& text) {
   std::string quoted = "\"";
-  for (const char byte : column) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
+  for (const char byte : text) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
   return quoted + "\"";
+}
+
+std::string column_text(const std::string& column) {
+  return detail::is_plain_word(column) && !detail::is_flag(column) ? column : in_quotes(column);
 }
 
 std::string quantity_text(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
@@ -31,7 +36,7 @@ std::string values_text(const std::vector<Quantity>& values) {
   return values.size() == 1 ? list : "[" + list + "]";
 }
 
-std::string argument_text(const Argument& argument) {
+std::string argument_text(const Call& call, const Argument& argument) {
   const std::string assigned = argument.name + "=";
   switch (argument.kind) {
     case Argument::Kind::start:
@@ -43,6 +48,10 @@ std::string argument_text(const Argument& argument) {
              quantity_text(argument.high.value()) + ")";
     case Argument::Kind::word:
       return assigned + argument.word;
+    case Argument::Kind::text:
+      return assigned + in_quotes(argument.word);
+    case Argument::Kind::columns:
+      return assigned + "(" + join(call.columns, ", ", column_text) + ")";
     case Argument::Kind::flag:
       break;
   }
@@ -53,9 +62,12 @@ std::string argument_text(const Argument& argument) {
 
 std::string print(const Call& call) {
   std::vector<std::string> items;
-  for (const std::string& column : call.columns) items.push_back(column_text(column));
+  const bool apart = std::any_of(call.arguments.begin(), call.arguments.end(),
+                                 [](const Argument& each) { return each.kind == Argument::Kind::columns; });
+  if (!apart) std::transform(call.columns.begin(), call.columns.end(), std::back_inserter(items), column_text);
+  for (const Call& nested : call.nested) items.push_back(print(nested));
   if (call.rest) items.emplace_back(".");
-  for (const Argument& argument : call.arguments) items.push_back(argument_text(argument));
+  for (const Argument& argument : call.arguments) items.push_back(argument_text(call, argument));
   return call.name + "(" + join(items, ", ", std::identity{}) + ")";
 }
 

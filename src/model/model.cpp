@@ -25,6 +25,10 @@ at::Tensor seeded_normals(std::int64_t members, std::int64_t count, std::uint64_
 
 std::string term_path(std::size_t t) { return "term" + std::to_string(t + 1); }
 
+std::string network_path(std::size_t t, const Call& call, std::size_t a) {
+  return term_path(t) + "." + call.name + std::to_string(a + 1) + ".";
+}
+
 const at::Tensor* find(const TensorState& state, const std::string& path) {
   const auto found = std::find_if(state.begin(), state.end(), [&](const auto& each) { return each.first == path; });
   return found == state.end() ? nullptr : &found->second;
@@ -43,7 +47,11 @@ void load(const TensorState& state, const std::string& path, const at::Tensor& t
 
 Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
   Batch batch{rows.x.narrow(0, first, count), {}, {}};
-  for (const at::Tensor& each : rows.networks) batch.networks.push_back(each.narrow(0, first, count));
+  for (std::size_t a = 0; a < rows.networks.size(); ++a) {
+    const bool image = a < rows.images.size() && rows.images[a];
+    batch.networks.push_back(image ? rows.inputs(a, at::arange(first, first + count, at::kLong))
+                                   : rows.networks[a].narrow(0, first, count));
+  }
   if (rows.y.defined()) batch.y = rows.y.narrow(0, first, count);
   return batch;
 }
@@ -51,7 +59,8 @@ Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
 // Every product of every term, in order: one kernel, so that what was written once is learned once.
 void Model::make_kernel(const Encoder& encoder) {
   SumOfProducts all;
-  KernelOptions options{options_.members, seed_for(options_.seed, "kernel")};
+  KernelOptions options{options_.members * (options_.own_kernels ? options_.outputs : 1),
+                        seed_for(options_.seed, "kernel")};
   for (std::size_t t = 0; t < spec_.terms.size(); ++t) {
     for (const Product& product : spec_.terms[t].kernels) {
       terms_[t].products.push_back(all.size());
@@ -82,27 +91,36 @@ void Model::place_maps(const Dataset& rows) {
     Term& term = terms_[t];
     if (term.products.empty()) continue;
     term.map = make_feature_map(kernel_->select(term.products), rows.x, map_options(t));
-    if (term.weight.defined() && term.map->features() != term.features) term.weight = at::Tensor();
+    if (term.weight.defined() && term.weight.size(1) != outputs() * term.map->features()) term.weight = at::Tensor();
     term.features = term.map->features();
     if (spec_.terms[t].networks.empty() && !term.weight.defined()) {
-      term.weight = seeded_normals(options_.members, term.features, options_.seed, term_path(t) + ".weight");
+      term.weight =
+          seeded_normals(options_.members, outputs() * term.features, options_.seed, term_path(t) + ".weight");
       term.weight.requires_grad_(true);
     }
   }
 }
 
-void Model::make_networks(const Encoder& encoder) {
+void Model::make_networks(const Encoder& encoder, const TensorState* stored) {
   std::size_t source = 0;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     for (const Call& call : spec_.terms[t].networks) {
+      const NetworkInputs& inputs = encoder.networks.at(source);
+      const std::size_t a = terms_[t].networks.size();
       NetworkContext context;
-      context.inputs = encoder.width(source);
-      context.outputs = terms_[t].features;
+      context.inputs = inputs.numbers();
+      if (inputs.image) context.image = inputs.image->shape;
+      context.outputs = outputs() * terms_[t].features;
       context.members = options_.members;
-      context.seed =
-          seed_for(options_.seed, term_path(t) + "." + call.name + std::to_string(terms_[t].networks.size()));
+      context.seed = seed_for(options_.seed, term_path(t) + "." + call.name + std::to_string(a));
       context.default_layers = options_.layers;
-      terms_[t].networks.push_back(find_network(call.name)->make(call, context));
+      if (stored != nullptr) {
+        context.stored = [stored, prefix = network_path(t, call, a)](const std::string& path) {
+          const at::Tensor* found = find(*stored, prefix + path);
+          return found != nullptr ? *found : at::Tensor();
+        };
+      }
+      terms_[t].networks.push_back(find_network(call.name)->make(without_sources(call), context));
       terms_[t].sources.push_back(source++);
     }
   }
@@ -115,7 +133,7 @@ Model::Model(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows,
   for (std::size_t t = 0; t < terms_.size(); ++t) terms_[t].features = spec_.terms[t].features;
   place_maps(rows);
   make_networks(encoder);
-  bias_ = at::zeros({options_.members, 1}, at::kFloat).requires_grad_(true);
+  bias_ = at::zeros({options_.members, outputs()}, at::kFloat).requires_grad_(true);
 }
 
 Model::Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options)
@@ -133,13 +151,14 @@ Model::Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& s
     term.map = restore_feature_map(kernel_->select(term.products), map_options(t), map);
     term.features = term.map->features();
     if (spec_.terms[t].networks.empty()) {
-      term.weight = at::zeros({options_.members, term.features}, at::kFloat).requires_grad_(true);
+      term.weight = at::zeros({options_.members, outputs() * term.features}, at::kFloat).requires_grad_(true);
     }
   }
-  make_networks(encoder);
-  bias_ = at::zeros({options_.members, 1}, at::kFloat).requires_grad_(true);
+  make_networks(encoder, &state);
+  bias_ = at::zeros({options_.members, outputs()}, at::kFloat).requires_grad_(true);
   if (kernel_ != nullptr) load(state, "kernel", kernel_->parameters().raw());
   for (const NamedTensor& each : network_parameters()) load(state, each.path, each.value);
+  for (const NamedTensor& each : buffers()) load(state, each.path, each.value);
 }
 
 std::int64_t Model::features() const {
@@ -148,26 +167,32 @@ std::int64_t Model::features() const {
   return total;
 }
 
-// prod_a f_ak(x_a), or the weights themselves: (E, B, p)
-at::Tensor Model::latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& dropout) const {
+// prod_a f_ak(x_a), or the weights themselves: (E, B or 1, C p)
+at::Tensor Model::latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& training) const {
   if (term.networks.empty()) return term.weight.unsqueeze(1);
   at::Tensor product;
   for (std::size_t a = 0; a < term.networks.size(); ++a) {
-    const at::Tensor f = (*term.networks[a])(batch.networks[term.sources[a]], dropout);
+    const at::Tensor f = (*term.networks[a])(batch.networks[term.sources[a]], training);
     product = product.defined() ? product * f : f;
   }
   return product;
 }
 
-at::Tensor Model::term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& dropout) const {
+at::Tensor Model::term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& training) const {
   const Term& term = terms_.at(t);
-  const at::Tensor f = latent(term, batch, dropout);
+  const std::int64_t classes = outputs();
+  at::Tensor f = latent(term, batch, training);
+  if (classes > 1) f = f.view({f.size(0), f.size(1), classes, term.features});  // (E, B, C, p)
   const double share = std::sqrt(spec_.share());
   if (term.map == nullptr) return f.sum(-1) * (share / std::sqrt(static_cast<double>(term.features)));
   const bool known = t < batch.features.size() && batch.features[t].defined();
-  const at::Tensor z =
+  at::Tensor z =
       known ? batch.features[t].to(f.scalar_type()) : term.map->evaluate(batch.x, f.scalar_type());  // (1 or E, B, p)
-  if (term.networks.empty()) return share * z.matmul(f.transpose(1, 2)).squeeze(-1);
+  if (classes == 1 && term.networks.empty()) return share * z.matmul(f.transpose(1, 2)).squeeze(-1);
+  if (classes > 1) {
+    const bool own = options_.own_kernels && z.size(0) > 1;  // (E C, B, p)
+    z = own ? z.view({members(), classes, z.size(1), z.size(2)}).transpose(1, 2) : z.unsqueeze(2);
+  }
   return share * (f * z).sum(-1);
 }
 
@@ -179,9 +204,9 @@ std::vector<at::Tensor> Model::features_at(const at::Tensor& x) const {
   return features;
 }
 
-at::Tensor Model::operator()(const Batch& batch, const std::optional<at::Generator>& dropout) const {
-  at::Tensor sum = bias_;
-  for (std::size_t t = 0; t < terms_.size(); ++t) sum = sum + term(t, batch, dropout);
+at::Tensor Model::operator()(const Batch& batch, const std::optional<at::Generator>& training) const {
+  at::Tensor sum = outputs() == 1 ? bias_ : bias_.unsqueeze(1);
+  for (std::size_t t = 0; t < terms_.size(); ++t) sum = sum + term(t, batch, training);
   return sum;
 }
 
@@ -325,7 +350,7 @@ std::vector<NamedTensor> Model::network_parameters() const {
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     const Term& term = terms_[t];
     for (std::size_t a = 0; a < term.networks.size(); ++a) {
-      const std::string prefix = term_path(t) + "." + spec_.terms[t].networks[a].name + std::to_string(a + 1) + ".";
+      const std::string prefix = network_path(t, spec_.terms[t].networks[a], a);
       for (NamedTensor each : term.networks[a]->parameters()) {
         each.path = prefix + each.path;
         all.push_back(std::move(each));
@@ -334,6 +359,19 @@ std::vector<NamedTensor> Model::network_parameters() const {
     if (term.weight.defined()) all.push_back({term_path(t) + ".weight", term.weight, true});
   }
   all.push_back({"bias", bias_, false});
+  return all;
+}
+
+std::vector<NamedTensor> Model::buffers() const {
+  std::vector<NamedTensor> all;
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    for (std::size_t a = 0; a < terms_[t].networks.size(); ++a) {
+      for (NamedTensor each : terms_[t].networks[a]->buffers()) {
+        each.path = network_path(t, spec_.terms[t].networks[a], a) + each.path;
+        all.push_back(std::move(each));
+      }
+    }
+  }
   return all;
 }
 
@@ -356,7 +394,8 @@ std::int64_t Model::trainable() const {
   for (const NamedTensor& each : network_parameters()) total += each.value.numel();
   for (const NamedTensor& each : kernel_parameters()) total += each.value.numel();
   if (kernel_ == nullptr) return total;
-  for (const Parameter& each : kernel_->parameters().parameters()) total -= each.fixed ? each.count * members() : 0;
+  const std::int64_t kernels = kernel_->parameters().raw().size(0);
+  for (const Parameter& each : kernel_->parameters().parameters()) total -= each.fixed ? each.count * kernels : 0;
   return total;
 }
 
@@ -381,6 +420,7 @@ TensorState Model::state() const {
   TensorState state;
   if (kernel_ != nullptr) state.emplace_back("kernel", kernel_->parameters().raw().detach().clone());
   for (const NamedTensor& each : network_parameters()) state.emplace_back(each.path, each.value.detach().clone());
+  for (const NamedTensor& each : buffers()) state.emplace_back(each.path, each.value.detach().clone());
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     if (terms_[t].map == nullptr) continue;
     for (const auto& [name, tensor] : terms_[t].map->state()) {

@@ -55,6 +55,24 @@ void check_columns(const Call& call, const Formula& formula, const std::vector<s
   }
 }
 
+void add_columns(const Call& call, std::vector<std::string>& names) {
+  add_new(names, call.columns);
+  for (const Call& nested : call.nested) add_new(names, nested.columns);
+}
+
+// Transformations of columns: networks read them, kernels do not.
+void check_nested(const Call& call) {
+  for (const Call& nested : call.nested) {
+    if (!is_network(call)) {
+      throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
+                       ", a kernel; only networks read transformed columns");
+    }
+    if (nested.name == "trees" && nested.nested.empty() && !nested.rest) continue;
+    throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name +
+                     "\"; there is trees(x, n=10, depth=2)");
+  }
+}
+
 void collect_calls(const Expression& expression, std::vector<const Call*>& calls) {
   if (expression.kind == Expression::Kind::call) calls.push_back(&expression.call);
   for (const Expression& operand : expression.operands) collect_calls(operand, calls);
@@ -189,8 +207,11 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
   std::vector<std::string> named = {formula.target};
   for (const Call* call : calls) {
     check_name(*call);
+    check_nested(*call);
     check_columns(*call, formula, columns);
-    add_new(named, call->columns);
+    for (const Call& nested : call->nested) check_columns(nested, formula, columns);
+    add_columns(*call, named);
+    if (is_network(*call)) network_plan(*call);  // for what it refuses
   }
   std::vector<std::string> others;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
@@ -210,11 +231,11 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
         add_new(call.columns, others);
         call.rest = false;
       }
-      if (is_network(call) && call.columns.empty()) {
+      if (is_network(call) && call.columns.empty() && call.nested.empty()) {
         throw UsageError(where(call.position) + call.name + " has no column; name at least one, as in " + call.name +
                          "(x), or all others, as in " + call.name + "(.)");
       }
-      add_new(is_network(call) ? spec.network_columns : spec.kernel_columns, call.columns);
+      add_columns(call, is_network(call) ? spec.network_columns : spec.kernel_columns);
     }
     add_product(product, spec.terms);
   }
@@ -247,6 +268,65 @@ void choose_features(ModelSpec& spec, std::int64_t rows) {
                                             : (weights_alone ? 256 : 128);
     term.features = std::clamp<std::int64_t>(rows / 2, 4, wanted);
   }
+}
+
+namespace {
+
+std::int64_t whole_number(const Argument& argument, std::int64_t low, std::int64_t high) {
+  const bool plain = argument.kind == Argument::Kind::start && argument.values.size() == 1 &&
+                     argument.values[0].unit.empty() &&
+                     argument.values[0].number == std::floor(argument.values[0].number);
+  const double number = plain ? argument.values[0].number : -1.0;
+  if (number >= static_cast<double>(low) && number <= static_cast<double>(high))
+    return static_cast<std::int64_t>(number);
+  throw UsageError(where(argument.position) + argument.name + " must be a whole number from " + std::to_string(low) +
+                   " to " + std::to_string(high));
+}
+
+TreesPlan trees_plan(const Call& call) {
+  TreesPlan plan;
+  plan.columns = call.columns;
+  if (plan.columns.empty()) throw UsageError(where(call.position) + "trees has no column; name one, as in trees(x)");
+  for (const Argument& argument : call.arguments) {
+    if (argument.name == "n") {
+      plan.count = whole_number(argument, 1, 1000);
+    } else if (argument.name == "depth") {
+      plan.depth = static_cast<int>(whole_number(argument, 1, 10));
+    } else {
+      throw UsageError(where(argument.position) + "trees has no argument named \"" + argument.name +
+                       "\"; it has n and depth");
+    }
+  }
+  return plan;
+}
+
+bool reads_images(const Call& call) { return find_network(call.name)->reads == Reads::image; }
+
+}  // namespace
+
+NetworkPlan network_plan(const Call& call) {
+  NetworkPlan plan;
+  plan.columns = call.columns;
+  for (const Call& nested : call.nested) plan.trees.push_back(trees_plan(nested));
+  if (!reads_images(call)) return plan;
+  Call rest = call;
+  plan.image = take_image_settings(rest);
+  plan.columns = rest.columns;
+  return plan;
+}
+
+Augmentation augmentation_of(const Call& call) {
+  Call rest = call;
+  return reads_images(call) ? take_augmentation(rest) : Augmentation{};
+}
+
+Call without_sources(const Call& call) {
+  Call rest = call;
+  if (reads_images(call)) {
+    take_image_settings(rest);
+    take_augmentation(rest);
+  }
+  return rest;
 }
 
 std::string print(const TermSpec& term) {

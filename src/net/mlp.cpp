@@ -3,51 +3,15 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "ick/base/error.h"
-#include "ick/base/seed.h"
-#include "ick/base/text.h"
+#include "net/arguments.h"
 
 namespace ick {
 
 namespace {
-
-// Time forward and backward on (8, 512, 128), one core: relu 0.2 ms, silu 1.0, gelu 1.1, tanh 2.0, erf 4.3; the matrix
-// products of such a layer take 6.6. The default, gelu, is smooth, so that a network's draws are, for a seventh more
-// time than relu. Logistic units are left out: their mean of a half makes deep networks start almost constant.
-constexpr std::array kActivations = {
-    Activation{"relu", [](const at::Tensor& z) { return at::relu(z); },
-               [](const at::Tensor& z) { return at::heaviside(z, at::zeros({}, z.options())); }},
-    // z Phi(z), Phi(z) + z Phi'(z)
-    Activation{"gelu", [](const at::Tensor& z) { return at::gelu(z); },
-               [](const at::Tensor& z) {
-                 const at::Tensor density =
-                     (-0.5 * z.square()).exp() * (0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
-                 return 0.5 * at::erfc(-z / std::numbers::sqrt2) + z * density;
-               }},
-    // z s(z), s (1 + z (1 - s)), s the logistic function
-    Activation{"silu", [](const at::Tensor& z) { return at::silu(z); },
-               [](const at::Tensor& z) {
-                 const at::Tensor s = at::sigmoid(z);
-                 return s * (1.0 + z * (1.0 - s));
-               }},
-    Activation{"tanh", [](const at::Tensor& z) { return at::tanh(z); },
-               [](const at::Tensor& z) { return 1.0 - at::tanh(z).square(); }},
-    Activation{"erf", [](const at::Tensor& z) { return at::erf(z); },
-               [](const at::Tensor& z) { return 2.0 * std::numbers::inv_sqrtpi * (-z.square()).exp(); }},
-};
-constexpr Activation kDefaultActivation = kActivations[1];
-
-constexpr std::int64_t kMostUnits = 65536;  // of a layer
-constexpr double kNormEpsilon = 1e-5;
-
-// Share of a hidden unit's variance that its bias has at the start. A unit bends near x = -b / w: with biases of zero
-// all units of a network on one column would bend at its mean.
-constexpr double kBiasShare = 0.2;
 
 // Variances of the weights, layer by layer, with which every hidden unit and every output starts with variance one over
 // members and x ~ N(0, I):
@@ -75,41 +39,7 @@ std::vector<double> weight_variances(const MlpOptions& options, std::int64_t inp
   return variances;
 }
 
-// (E, rows, columns) from N(0, variance); a member's draws depend on the path and on which member it is, not on E.
-at::Tensor draw(const NetworkContext& context, const std::string& path, std::int64_t rows, std::int64_t columns,
-                double variance) {
-  const at::Tensor tensor = at::zeros({context.members, rows, columns}, at::kFloat);
-  if (variance > 0.0) {
-    float* place = tensor.data_ptr<float>();
-    for (std::int64_t e = 0; e < context.members; ++e) {
-      Random random(seed_for(context.seed, path + "#" + std::to_string(e)));
-      for (std::int64_t i = 0; i < rows * columns; ++i) {
-        *place++ = static_cast<float>(std::sqrt(variance) * random.normal());
-      }
-    }
-  }
-  return tensor.requires_grad_(true);
-}
-
 }  // namespace
-
-const Activation* find_activation(std::string_view name) {
-  const auto* found =
-      std::find_if(kActivations.begin(), kActivations.end(), [&](const auto& each) { return each.name == name; });
-  return found == kActivations.end() ? nullptr : found;
-}
-
-// By the trapezoidal rule; converges geometrically, also for a kink at 0.
-at::Tensor mean_square(const Activation& phi, const at::Tensor& q) {
-  constexpr std::int64_t kBlock = 4096;
-  const at::Tensor z = at::linspace(-9.0, 9.0, 361, at::kDouble);
-  const at::Tensor weight = at::softmax(-0.5 * z.square(), 0);
-  std::vector<at::Tensor> squares;
-  for (const at::Tensor& block : q.split(kBlock)) {
-    squares.push_back(phi.value(block.sqrt().unsqueeze(1) * z).square().matmul(weight));
-  }
-  return at::cat(squares);
-}
 
 Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move(options)) {
   const std::vector<double> variances = weight_variances(options_, context.inputs);
@@ -122,8 +52,8 @@ Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move
     layer.name = is_hidden ? "layer" + std::to_string(l + 1) : "output";
     layer.weight_variance = variances[l];
     layer.bias_variance = is_hidden ? kBiasShare : 0.0;
-    layer.weight = draw(context, layer.name + ".weight", in, out, layer.weight_variance);
-    layer.bias = draw(context, layer.name + ".bias", 1, out, layer.bias_variance);
+    layer.weight = draw(context, layer.name + ".weight", {in, out}, layer.weight_variance);
+    layer.bias = draw(context, layer.name + ".bias", {1, out}, layer.bias_variance);
     if (is_hidden && options_.layer_norm) {
       layer.scale = at::ones_like(layer.bias).requires_grad_(true);
       layer.shift = at::zeros_like(layer.bias).requires_grad_(true);
@@ -160,10 +90,7 @@ at::Tensor Mlp::hidden(const at::Tensor& x, const std::optional<at::Generator>& 
       h = at::addcmul(layer.shift, at::layer_norm(h, {h.size(2)}, {}, {}, kNormEpsilon), layer.scale);
     }
     h = options_.activation.value(h);
-    if (dropout && options_.dropout > 0.0) {
-      const double keep = 1.0 - options_.dropout;
-      h = h * at::empty(h.sizes(), h.options()).bernoulli_(keep, *dropout).div_(keep);
-    }
+    h = drop(h, options_.dropout, dropout);
   }
   return h;
 }
@@ -218,93 +145,16 @@ std::vector<BilinearFeatures> Mlp::tangents(const at::Tensor& x, const at::Tenso
   return tangents;
 }
 
-namespace {
-
-[[noreturn]] void fail(std::size_t position, const std::string& message) {
-  throw UsageError("formula column " + std::to_string(position) + ": " + message);
-}
-
-void check_arguments(const Call& call) {
-  std::vector<std::string> known;
-  for (const NetworkArgument& each : kMlpArguments) known.emplace_back(each.name);
-  for (const Argument& argument : call.arguments) {
-    if (std::find(known.begin(), known.end(), argument.name) == known.end()) {
-      const std::string guess = did_you_mean(argument.name, known);
-      fail(argument.position, call.name + " has no argument named \"" + argument.name + "\"" +
-                                  (guess.empty() ? "; it has " + join_words(known) : guess));
-    }
-    if (argument.kind == Argument::Kind::fixed || argument.kind == Argument::Kind::bounded) {
-      fail(argument.position, argument.name + " is not learned; write its value without fixed(...) or bounded(...)");
-    }
-  }
-}
-
-// The one of `choices` that the argument names, as its place.
-std::size_t choice(const Argument& argument, const std::vector<std::string>& choices) {
-  if (argument.kind != Argument::Kind::word) {
-    fail(argument.position, argument.name + " must be a word: " + join_words(choices) + " are known");
-  }
-  const auto found = std::find(choices.begin(), choices.end(), argument.word);
-  if (found == choices.end()) {
-    const std::string guess = did_you_mean(argument.word, choices);
-    fail(argument.position, "no " + argument.name + " named \"" + argument.word + "\"" +
-                                (guess.empty() ? "; " + join_words(choices) + " are known" : guess));
-  }
-  return static_cast<std::size_t>(found - choices.begin());
-}
-
-std::string quantity_text(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
-
-std::vector<std::int64_t> widths(const Argument& argument) {
-  const std::string expected = "whole number from 1 to " + std::to_string(kMostUnits);
-  if (argument.kind != Argument::Kind::start) {
-    fail(argument.position, "layers must be a " + expected + " or a list of them, as in layers=[128, 64]");
-  }
-  std::vector<std::int64_t> widths;
-  for (const Quantity& each : argument.values) {
-    const double width = each.number;
-    if (!each.unit.empty() || width != std::floor(width) || width < 1.0 || width > static_cast<double>(kMostUnits)) {
-      fail(argument.position, "layers has " + quantity_text(each) + ", which is not a " + expected);
-    }
-    widths.push_back(static_cast<std::int64_t>(width));
-  }
-  return widths;
-}
-
-double dropout_share(const Argument& argument) {
-  const std::string expected = "a number from 0 to below 1";
-  if (argument.kind != Argument::Kind::start || argument.values.size() != 1) {
-    fail(argument.position, "dropout must be " + expected);
-  }
-  const Quantity& share = argument.values[0];
-  if (!share.unit.empty() || share.number < 0.0 || share.number >= 1.0) {
-    fail(argument.position, "dropout = " + quantity_text(share) + " is not " + expected);
-  }
-  return share.number;
-}
-
-}  // namespace
-
 std::unique_ptr<Network> make_mlp(const Call& call, const NetworkContext& context) {
-  check_arguments(call);
-  if (context.inputs < 1) fail(call.position, "mlp has no column; name at least one, as in mlp(x)");
-  if (context.outputs < 1 || context.members < 1) {
-    fail(call.position, "mlp needs at least one output and one member, but has " + std::to_string(context.outputs) +
-                            " and " + std::to_string(context.members));
-  }
+  const Arguments arguments(call, kMlpArguments);
+  check_sizes(arguments, call, context, Reads::columns);
   MlpOptions options;
-  options.layers = context.default_layers;
-  options.activation = kDefaultActivation;
-  if (const Argument* argument = call.find("layers")) options.layers = widths(*argument);
-  if (const Argument* argument = call.find("activation")) {
-    std::vector<std::string> names;
-    for (const Activation& each : kActivations) names.emplace_back(each.name);
-    options.activation = kActivations[choice(*argument, names)];
-  }
-  if (const Argument* argument = call.find("dropout")) options.dropout = dropout_share(*argument);
-  if (const Argument* argument = call.find("norm")) options.layer_norm = choice(*argument, {"none", "layer"}) == 1;
+  options.layers = arguments.whole_numbers("layers", context.default_layers);
+  options.activation = activation_of(arguments, "gelu");
+  options.dropout = arguments.share("dropout", 0.0);
+  options.layer_norm = arguments.choice("norm", {"none", "layer"}, 0) == 1;
   if (options.layer_norm && std::find(options.layers.begin(), options.layers.end(), 1) != options.layers.end()) {
-    fail(call.find("norm")->position, "norm=layer turns a layer of one unit into a constant; give layers of 2 or more");
+    arguments.fail("norm", "norm=layer turns a layer of one unit into a constant; give layers of 2 or more");
   }
   return std::make_unique<Mlp>(std::move(options), context);
 }

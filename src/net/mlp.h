@@ -7,23 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ick/net/network.h"
+#include "net/parts.h"
 
 namespace ick {
-
-struct Activation {
-  std::string_view name;
-  at::Tensor (*value)(const at::Tensor&) = nullptr;
-  at::Tensor (*slope)(const at::Tensor&) = nullptr;  // its derivative
-};
-
-const Activation* find_activation(std::string_view name);  // null when there is none of that name
-
-// E[phi(sqrt(q) z)^2], z ~ N(0, 1): (n) -> (n), in float64
-at::Tensor mean_square(const Activation& phi, const at::Tensor& q);
 
 struct MlpOptions {
   std::vector<std::int64_t> layers;  // hidden widths, inputs first

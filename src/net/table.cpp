@@ -2,7 +2,11 @@
 #include <array>
 
 #include "ick/net/network.h"
+#include "net/cnn.h"
 #include "net/mlp.h"
+#include "net/resnet.h"
+#include "net/torchscript.h"
+#include "net/vit.h"
 
 namespace ick {
 
@@ -11,6 +15,13 @@ namespace {
 // A new network is a header, a source and a row here.
 constexpr std::array kNetworks = {
     NetworkRow{"mlp", "fully connected layers on columns of numbers", kMlpArguments, make_mlp},
+    NetworkRow{"cnn", "blocks of convolution, norm, activation and pooling on images; dense layers", kCnnArguments,
+               make_cnn, Reads::image},
+    NetworkRow{"resnet", "residual convolutional blocks on images", kResnetArguments, make_resnet, Reads::image},
+    NetworkRow{"vit", "attention among patches of images", kVitArguments, make_vit, Reads::image},
+    NetworkRow{"deepvit", "the same with attention maps mixed across heads", kVitArguments, make_deepvit, Reads::image},
+    NetworkRow{"torchscript", "a network on images from elsewhere, by its file", kTorchscriptArguments,
+               make_torchscript, Reads::image},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "posterior/bilinear.h"
+#include "posterior/classes.h"
 
 namespace ick {
 
@@ -43,16 +44,8 @@ bool is_scale(const Kernel& kernel, const Parameter& variance) {
   return false;
 }
 
-// A gap that training refused is a row that cannot be predicted: it is left out, not a reason to stop.
-Encoder lenient(Encoder encoder) {
-  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
-  return encoder;
-}
-
-// Which rows have all that kernels read: (m) in int64
-at::Tensor complete_rows(const Dataset& rows) {
-  return rows.x.isnan().logical_not().all(1).nonzero().select(1, 0).contiguous();
-}
+// Which rows have all that is needed: (m) in int64
+at::Tensor complete_rows(const Dataset& rows) { return rows.complete().nonzero().select(1, 0).contiguous(); }
 
 // Values (m) of the rows `index` among n, not a number elsewhere.
 at::Tensor spread_out(const at::Tensor& values, const at::Tensor& index, std::int64_t n) {
@@ -64,10 +57,6 @@ std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor dense = values.to(at::kDouble).contiguous();
   return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
 }
-
-}  // namespace
-
-namespace {
 
 // (E, B) -> mean and mean square about it: the members of an ensemble are taken as a mixture.
 void summarise_mixture(const at::Tensor& f, at::Tensor& mean, at::Tensor& variance) {
@@ -88,6 +77,11 @@ void summarise_draws(const at::Tensor& f, at::Tensor& mean, at::Tensor& variance
 
 }  // namespace
 
+Encoder lenient(Encoder encoder) {
+  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+  return encoder;
+}
+
 std::vector<ColumnInfo> FittedModel::columns() const {
   std::vector<ColumnInfo> all = encoder.columns();
   if (noise_model == nullptr) return all;
@@ -104,12 +98,16 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
   at::NoGradGuard no_grad;
   at::Tensor mean = at::empty({rows.size()}, at::kDouble), variance = at::empty({rows.size()}, at::kDouble);
   // hidden units of all members at once: 300 members get smaller blocks
-  const std::int64_t block = std::max<std::int64_t>(64, kBlock / std::max<std::int64_t>(1, options.members / 8));
+  const std::int64_t block =
+      rows.block(std::max<std::int64_t>(64, kBlock / std::max<std::int64_t>(1, options.members / 8)));
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const std::int64_t count = std::min(block, rows.size() - first);
     const Batch batch = batch_of(rows, first, count);
     at::Tensor centre, spread;
-    const auto members = [&] { return (*model)(batch).to(at::kDouble); };  // (E, B)
+    const auto members = [&] {  // (E, B)
+      const at::Tensor f = (*model)(batch).to(at::kDouble);
+      return family == Family::poisson ? f.exp() : f;
+    };
     switch (posterior) {
       case Posterior::exact: {  // f = phi . w, w ~ N(m, (L L^T)^-1), all members alike
         const at::Tensor phi = model->linear_features(batch.x)[0];  // (B, P + 1)
@@ -120,7 +118,7 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
       }
       case Posterior::ensemble:
         summarise_mixture(members(), centre, spread);
-        if (counts_missed) spread = spread + model->missed_variance(batch).mean(0);
+        if (counts_missed && family != Family::poisson) spread = spread + model->missed_variance(batch).mean(0);
         break;
       case Posterior::nngp: {
         summarise_draws(members(), centre, spread);
@@ -151,7 +149,8 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
   return {mean, variance};
 }
 
-at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows) const {
+at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean) const {
+  if (family == Family::poisson) return noise * noise * mean;
   const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
   if (noise_model == nullptr) return constant;
   const Dataset all = encode(table, lenient(noise_model->encoder), false);
@@ -182,7 +181,7 @@ Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& varia
     } else {
       p.mean.push_back(m);
       p.sd.push_back(s);
-      p.lower.push_back(m - width * s);
+      p.lower.push_back(family == Family::poisson ? std::max(0.0, m - width * s) : m - width * s);
       p.upper.push_back(m + width * s);
     }
   }
@@ -193,9 +192,18 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
   const Dataset rows = encode(table, lenient(encoder), false, notes);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
-  const auto [some_mean, some_variance] = predict_function(some);
   const auto all = [&](const at::Tensor& values) { return spread_out(values, index, rows.size()); };
-  Prediction p = in_units(all(some_mean), all(some_variance), all(noise_variance(table, some)), wanted.level);
+  Prediction p;
+  if (has_classes(family)) {
+    const at::Tensor probability = predict_probabilities(some);
+    for (std::int64_t c = 0; c < probability.size(1); ++c) {
+      p.probability.push_back(to_vector(all(probability.select(1, c))));
+    }
+    choose_classes(p, threshold(wanted.level));
+  } else {
+    const auto [mean, variance] = predict_function(some);
+    p = in_units(all(mean), all(variance), all(noise_variance(table, some, mean)), wanted.level);
+  }
   if (!wanted.support) return p;
   for (const SupportSource& source : support) {
     const std::vector<Support> known = source(some.x);
@@ -218,17 +226,19 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
   if (rows.size() == 0)
     throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
   const auto [mean, variance] = predict_function(rows);
-  const Prediction p = in_units(mean, variance, noise_variance(table, rows), 0.9);
+  const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9);
   const Scaling& scaling = encoder.target_scaling;
   const std::vector<double> y = to_vector(rows.y * scaling.sd + scaling.mean);
   const auto half_width = [&](double level) { return calibration.half_width(level); };
-  return (encoder.log_target ? score_log : score)(y, p.location, p.scale, scaling.mean, scaling.sd, half_width);
+  return (encoder.log_target ? score_log : score)(y, p.location, p.scale, encoder.target_summary.mean,
+                                                    encoder.target_summary.sd, half_width);
 }
 
 std::vector<ParameterValue> FittedModel::kernel_values() const {
   std::vector<ParameterValue> values;
   if (!model->has_kernels()) return values;
   const ParameterSet& parameters = model->kernel().parameters();
+  const bool scaled = family == Family::gaussian || family == Family::student;
   const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
   for (const Parameter& each : parameters.parameters()) {
     ParameterValue value;
@@ -236,7 +246,7 @@ std::vector<ParameterValue> FittedModel::kernel_values() const {
     value.fixed = each.fixed;
     value.values = to_vector(parameters.natural(each.path).detach().mean(0));
     if (each.unit == Unit::kilometre) value.unit = "km";
-    if (each.unit == Unit::target_squared && is_scale(model->kernel(), each)) {
+    if (scaled && each.unit == Unit::target_squared && is_scale(model->kernel(), each)) {
       for (double& number : value.values) number *= target_variance;
       value.unit = encoder.log_target ? "log(" + encoder.target.name + ")^2" : encoder.target.name + "^2";
     }

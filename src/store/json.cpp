@@ -77,6 +77,82 @@ KernelColumn kernel_column_from(const Json& json) {
   return column;
 }
 
+Json to_json(const std::vector<NetworkColumn>& columns) {
+  Json json = Json::array();
+  for (const NetworkColumn& column : columns) {
+    Json each = to_json(column.info);
+    each["scaling"] = to_json(column.scaling);
+    each["has_gaps"] = column.has_gaps;
+    json.push_back(std::move(each));
+  }
+  return json;
+}
+
+std::vector<NetworkColumn> network_columns_from(const Json& json) {
+  std::vector<NetworkColumn> columns;
+  for (const Json& each : json) {
+    columns.push_back({info_from(each), scaling_from(each.at("scaling")), each.at("has_gaps").get<bool>()});
+  }
+  return columns;
+}
+
+Json to_json(const NetworkImages& images) {
+  Json channels = Json::array();
+  for (const Scaling& channel : images.channels) channels.push_back(to_json(channel));
+  const ImageSettings& s = images.settings;
+  return {{"columns", s.columns},
+          {"idx", s.idx},
+          {"raster", s.raster},
+          {"size", {s.height, s.width}},
+          {"fit", s.fit == ImageSettings::Fit::crop ? "crop" : "resize"},
+          {"bands", s.bands},
+          {"shape", {images.shape.channels, images.shape.height, images.shape.width}},
+          {"channels", channels}};
+}
+
+NetworkImages network_images_from(const Json& json) {
+  NetworkImages images;
+  ImageSettings& s = images.settings;
+  s.columns = json.at("columns").get<std::vector<std::string>>();
+  s.idx = json.at("idx");
+  s.raster = json.at("raster");
+  s.height = json.at("size").at(0);
+  s.width = json.at("size").at(1);
+  s.fit = json.at("fit") == "crop" ? ImageSettings::Fit::crop : ImageSettings::Fit::resize;
+  s.bands = json.at("bands").get<std::vector<int>>();
+  images.shape = {json.at("shape").at(0), json.at("shape").at(1), json.at("shape").at(2)};
+  for (const Json& channel : json.at("channels")) images.channels.push_back(scaling_from(channel));
+  return images;
+}
+
+Json to_json(const NetworkInputs& inputs) {
+  Json json = {{"columns", to_json(inputs.columns)}};
+  for (const TreesColumn& column : inputs.trees) {
+    Json trees = Json::array();
+    for (const RandomTree& tree : column.trees) {
+      trees.push_back({{"column", tree.column}, {"threshold", tree.threshold}});
+    }
+    json["trees"].push_back({{"columns", to_json(column.columns)}, {"trees", trees}});
+  }
+  if (inputs.image) json["image"] = to_json(*inputs.image);
+  return json;
+}
+
+NetworkInputs network_inputs_from(const Json& json) {
+  NetworkInputs inputs;
+  inputs.columns = network_columns_from(json.at("columns"));
+  for (const Json& each : json.value("trees", Json::array())) {
+    TreesColumn& column = inputs.trees.emplace_back();
+    column.columns = network_columns_from(each.at("columns"));
+    for (const Json& tree : each.at("trees")) {
+      column.trees.push_back(
+          {tree.at("column").get<std::vector<std::int64_t>>(), tree.at("threshold").get<std::vector<double>>()});
+    }
+  }
+  if (json.contains("image")) inputs.image = network_images_from(json.at("image"));
+  return inputs;
+}
+
 // One list of fields for both ways. What a file does not have keeps its default: later versions add fields.
 struct Writer {
   Json json = Json::object();
@@ -89,6 +165,7 @@ struct Writer {
   static Json written(double value) { return number(value); }
   static Json written(const Split& split) { return print(split); }
   static Json written(const Scores& scores) { return to_json(scores); }
+  static Json written(const ClassScores& scores) { return to_json(scores); }
   static Json written(const FitOptions& options) { return to_json(options); }
   static Json written(const EncodingNotes& notes);
   static Json written(const std::map<std::string, double>& values) {
@@ -121,6 +198,7 @@ struct Reader {
   static void read(const Json& from, double& to) { to = number_from(from); }
   static void read(const Json& from, Split& to) { to = parse_split(from.get<std::string>()); }
   static void read(const Json& from, Scores& to) { to = scores_from_json(from); }
+  static void read(const Json& from, ClassScores& to) { to = class_scores_from_json(from); }
   static void read(const Json& from, FitOptions& to) { to = options_from_json(from); }
   static void read(const Json& from, EncodingNotes& to);
   static void read(const Json& from, std::map<std::string, double>& to) {
@@ -140,20 +218,26 @@ struct Reader {
   }
 };
 
-// `Data` is the struct, constant for a Writer.
-template <class Data, class Visitor>
-void visit_notes(Data& notes, Visitor&& visit) {
+// The struct itself, constant for a Writer.
+template <class Data, class Struct>
+concept Of = std::is_same_v<std::remove_const_t<Data>, Struct>;
+
+template <Of<EncodingNotes> Data, class Visitor>
+void visit_fields(Data& notes, Visitor&& visit) {
   visit("without_target", notes.without_target);
   visit("with_gaps", notes.with_gaps);
   visit("filled", notes.filled);
   visit("unseen_levels", notes.unseen);
 }
 
-template <class Data, class Visitor>
-void visit_options(Data& o, Visitor&& visit) {
+template <Of<FitOptions> Data, class Visitor>
+void visit_fields(Data& o, Visitor&& visit) {
   visit("seed", o.seed);
   visit("members", o.members);
   visit("posterior", o.posterior);
+  visit("family", o.family);
+  visit("link", o.link);
+  visit("own_kernels", o.own_kernels);
   visit("perturbation", o.perturbation);
   visit("noise", o.noise);
   visit("noise_formula", o.noise_formula);
@@ -178,10 +262,11 @@ void visit_options(Data& o, Visitor&& visit) {
   visit("gaps", o.gaps);
   visit("units", o.units);
   visit("checkpoint_seconds", o.checkpoint_seconds);
+  visit("loaders", o.loaders);
 }
 
-template <class Data, class Visitor>
-void visit_scores(Data& s, Visitor&& visit) {
+template <Of<Scores> Data, class Visitor>
+void visit_fields(Data& s, Visitor&& visit) {
   visit("rows", s.rows);
   visit("rmse", s.rmse);
   visit("mae", s.mae);
@@ -195,8 +280,20 @@ void visit_scores(Data& s, Visitor&& visit) {
   visit("pit", s.pit);
 }
 
-template <class Data, class Visitor>
-void visit_report(Data& report, Visitor&& visit) {
+template <Of<ClassScores> Data, class Visitor>
+void visit_fields(Data& s, Visitor&& visit) {
+  visit("rows", s.rows);
+  visit("accuracy", s.accuracy);
+  visit("log_loss", s.log_loss);
+  visit("brier", s.brier);
+  visit("calibration_error", s.calibration_error);
+  visit("coverage", s.coverage);
+  visit("set_size", s.set_size);
+  visit("confusion", s.confusion);
+}
+
+template <Of<FitReport> Data, class Visitor>
+void visit_fields(Data& report, Visitor&& visit) {
   visit("rows", report.rows);
   visit("training_rows", report.training_rows);
   visit("validation_rows", report.validation_rows);
@@ -212,53 +309,41 @@ void visit_report(Data& report, Visitor&& visit) {
   visit("settings", report.options);
   visit("validation", report.validation);
   visit("holdout", report.holdout);
+  visit("class_validation", report.class_validation);
+  visit("class_holdout", report.class_holdout);
+  visit("waiting", report.waiting);
 }
 
-Json Writer::written(const EncodingNotes& notes) {
+template <class Data>
+Json fields_of(const Data& data) {
   Writer writer;
-  visit_notes(notes, writer);
+  visit_fields(data, writer);
   return writer.json;
 }
 
-void Reader::read(const Json& from, EncodingNotes& to) { visit_notes(to, Reader{from}); }
+template <class Data>
+Data from_fields(const Json& json) {
+  Data data;
+  visit_fields(data, Reader{json});
+  return data;
+}
+
+Json Writer::written(const EncodingNotes& notes) { return fields_of(notes); }
+void Reader::read(const Json& from, EncodingNotes& to) { to = from_fields<EncodingNotes>(from); }
 
 }  // namespace
 
-Json to_json(const FitOptions& options) {
-  Writer writer;
-  visit_options(options, writer);
-  return writer.json;
-}
+Json to_json(const FitOptions& options) { return fields_of(options); }
+FitOptions options_from_json(const Json& json) { return from_fields<FitOptions>(json); }
 
-FitOptions options_from_json(const Json& json) {
-  FitOptions options;
-  visit_options(options, Reader{json});
-  return options;
-}
+Json to_json(const Scores& scores) { return fields_of(scores); }
+Scores scores_from_json(const Json& json) { return from_fields<Scores>(json); }
 
-Json to_json(const Scores& scores) {
-  Writer writer;
-  visit_scores(scores, writer);
-  return writer.json;
-}
+Json to_json(const ClassScores& scores) { return fields_of(scores); }
+ClassScores class_scores_from_json(const Json& json) { return from_fields<ClassScores>(json); }
 
-Scores scores_from_json(const Json& json) {
-  Scores scores;
-  visit_scores(scores, Reader{json});
-  return scores;
-}
-
-Json to_json(const FitReport& report) {
-  Writer writer;
-  visit_report(report, writer);
-  return writer.json;
-}
-
-FitReport report_from_json(const Json& json) {
-  FitReport report;
-  visit_report(report, Reader{json});
-  return report;
-}
+Json to_json(const FitReport& report) { return fields_of(report); }
+FitReport report_from_json(const Json& json) { return from_fields<FitReport>(json); }
 
 Json to_json(const Encoder& encoder) {
   Json json;
@@ -268,17 +353,10 @@ Json to_json(const Encoder& encoder) {
   json["gaps"] = choice_name(encoder.gaps);
   json["kernel_columns"] = Json::array();
   for (const KernelColumn& column : encoder.kernel_columns) json["kernel_columns"].push_back(to_json(column));
-  json["network_columns"] = Json::array();
-  for (const auto& network : encoder.network_columns) {
-    Json columns = Json::array();
-    for (const NetworkColumn& column : network) {
-      Json each = to_json(column.info);
-      each["scaling"] = to_json(column.scaling);
-      each["has_gaps"] = column.has_gaps;
-      columns.push_back(std::move(each));
-    }
-    json["network_columns"].push_back(std::move(columns));
-  }
+  json["classes"] = encoder.classes;
+  json["target_summary"] = to_json(encoder.target_summary);
+  json["networks"] = Json::array();
+  for (const NetworkInputs& network : encoder.networks) json["networks"].push_back(to_json(network));
   return json;
 }
 
@@ -289,10 +367,14 @@ Encoder encoder_from_json(const Json& json) {
   encoder.target_scaling = scaling_from(json.at("target_scaling"));
   encoder.gaps = choice_from<Gaps>(json.at("gaps"));
   for (const Json& column : json.at("kernel_columns")) encoder.kernel_columns.push_back(kernel_column_from(column));
-  for (const Json& network : json.at("network_columns")) {
-    auto& columns = encoder.network_columns.emplace_back();
-    for (const Json& each : network) {
-      columns.push_back({info_from(each), scaling_from(each.at("scaling")), each.at("has_gaps").get<bool>()});
+  encoder.classes = json.value("classes", std::vector<std::string>());
+  encoder.target_summary =
+      json.contains("target_summary") ? scaling_from(json.at("target_summary")) : encoder.target_scaling;
+  if (json.contains("networks")) {
+    for (const Json& network : json.at("networks")) encoder.networks.push_back(network_inputs_from(network));
+  } else {  // up to format 2
+    for (const Json& network : json.at("network_columns")) {
+      encoder.networks.emplace_back().columns = network_columns_from(network);
     }
   }
   return encoder;

@@ -27,6 +27,9 @@ Encoder encoder_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const Scores& scores);  // null for scores that are not numbers
 Scores scores_from_json(const nlohmann::json& json);
 
+nlohmann::json to_json(const ClassScores& scores);
+ClassScores class_scores_from_json(const nlohmann::json& json);
+
 nlohmann::json to_json(const FitReport& report);
 FitReport report_from_json(const nlohmann::json& json);
 

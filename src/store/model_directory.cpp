@@ -1,6 +1,7 @@
 #include "ick/store/model_directory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -13,7 +14,7 @@
 #include "ick/base/error.h"
 #include "ick/base/file.h"
 #include "ick/base/text.h"
-#include "ick/store/safetensors.h"
+#include "ick/net/safetensors.h"
 #include "ick/table/csv.h"
 #include "store/json.h"
 
@@ -42,9 +43,14 @@ std::string cell_text(const Column& column, std::int64_t row) {
   return value >= 0.0 ? column.info.levels[static_cast<std::size_t>(value)] : "";
 }
 
-// mean, sd, lower and upper, or what they are called where a column of the model has that name.
+// mean, sd, lower and upper, of classes their probabilities, or what they are called where a column of the model has
+// that name.
 std::vector<std::string> golden_names(const FittedModel& model) {
   std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
+  if (has_classes(model.family)) {
+    names.clear();
+    for (const std::string& each : model.encoder.classes) names.push_back("p_" + each);
+  }
   const std::vector<ColumnInfo> columns = model.columns();
   for (std::string& name : names) {
     const auto is_taken = [&](const ColumnInfo& info) { return info.name == name; };
@@ -53,16 +59,38 @@ std::vector<std::string> golden_names(const FittedModel& model) {
   return names;
 }
 
-// Rows spread over those with a target, as the model reads them, with their predictions. Times are days since
-// 1970, so that no digit is lost.
+std::vector<const std::vector<double>*> golden_numbers(const Prediction& p) {
+  if (p.probability.empty()) return {&p.mean, &p.sd, &p.lower, &p.upper};
+  std::vector<const std::vector<double>*> numbers;
+  for (const std::vector<double>& each : p.probability) numbers.push_back(&each);
+  return numbers;
+}
+
+bool reads_images(const FittedModel& model) {
+  const auto& networks = model.encoder.networks;
+  return std::any_of(networks.begin(), networks.end(),
+                     [](const NetworkInputs& each) { return each.image.has_value(); });
+}
+
+// Rows spread over those with a target.
+Dataset golden_rows(const FittedModel& model, const Table& table) {
+  const Dataset all = encode(table, model.encoder, true);
+  const at::Tensor known = model.noise_variance(table, all, at::ones({all.size()}, at::kDouble)).isfinite();
+  const at::Tensor index = known.nonzero().select(1, 0).contiguous();
+  const std::int64_t step = std::max<std::int64_t>(1, index.size(0) / kGoldenRows);
+  const std::int64_t end = std::min(index.size(0), step * kGoldenRows);
+  return all.select(index.slice(0, 0, end, step).contiguous());
+}
+
+[[noreturn]] void not_finite(std::int64_t row) {
+  throw NumericError("the trained model predicts no finite number for row " + std::to_string(row + 1) +
+                     " of the table; lower the learning rate or clip gradients");
+}
+
+// As the model reads them, with their predictions. Times are days since 1970, so that no digit is lost.
 std::string golden_text(const FittedModel& model, const Table& table) {
   Table golden;
-  Dataset known = encode(table, model.encoder, true);
-  known = known.select(model.noise_variance(table, known).isfinite().nonzero().select(1, 0).contiguous());
-  const std::vector<std::int64_t>& rows = known.rows;
-  std::vector<std::int64_t> picked;
-  const std::size_t step = std::max<std::size_t>(1, rows.size() / kGoldenRows);
-  for (std::size_t i = 0; i < rows.size() && std::ssize(picked) < kGoldenRows; i += step) picked.push_back(rows[i]);
+  const std::vector<std::int64_t> picked = golden_rows(model, table).rows;
   for (const ColumnInfo& info : model.columns()) {
     const Column& from = table.column(info.name);
     Column& to = golden.columns.emplace_back();
@@ -77,19 +105,36 @@ std::string golden_text(const FittedModel& model, const Table& table) {
   }
   golden.rows = std::ssize(picked);
   const Prediction p = model.predict(golden, {kGoldenLevel});
+  const std::vector<const std::vector<double>*> numbers = golden_numbers(p);
   std::string text;
   for (const Column& column : golden.columns) text += csv_cell(column.info.name, ',') + ",";
-  text += fmt::format("{}\n", fmt::join(golden_names(model), ","));
+  const std::vector<std::string> names = golden_names(model);
+  for (std::size_t c = 0; c < names.size(); ++c) text += (c > 0 ? "," : "") + csv_cell(names[c], ',');
+  text += "\n";
   for (std::int64_t i = 0; i < golden.rows; ++i) {
     for (const Column& column : golden.columns) text += csv_cell(cell_text(column, i), ',') + ",";
-    if (!std::isfinite(p.location[i]) || !std::isfinite(p.scale[i])) {
-      throw NumericError("the trained model predicts no finite number for row " + std::to_string(picked[i] + 1) +
-                         " of the table; lower the learning rate or clip gradients");
-    }
-    text += number_cell(p.mean[i]) + "," + number_cell(p.sd[i]) + "," + number_cell(p.lower[i]) + "," +
-            number_cell(p.upper[i]) + "\n";
+    const bool finite = p.probability.empty() ? std::isfinite(p.location[i]) && std::isfinite(p.scale[i])
+                                              : std::isfinite(p.probability[0][i]);
+    if (!finite) not_finite(picked[i]);
+    for (std::size_t c = 0; c < numbers.size(); ++c) text += (c > 0 ? "," : "") + number_cell((*numbers[c])[i]);
+    text += "\n";
   }
   return text;
+}
+
+// What the model reads of some rows, and its functions there.
+TensorState golden_state(const FittedModel& model, const Table& table) {
+  const Dataset rows = golden_rows(model, table);
+  const Batch batch = batch_of(rows, 0, rows.size());
+  TensorState state = {{"x", batch.x}};
+  for (std::size_t a = 0; a < batch.networks.size(); ++a) {
+    state.emplace_back("network" + std::to_string(a + 1), batch.networks[a]);
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor functions = (*model.model)(batch);
+  if (!functions.isfinite().all().item<bool>()) not_finite(rows.rows[0]);
+  state.emplace_back("functions", functions);
+  return state;
 }
 
 // For people to read: bytes that JSON cannot hold become U+FFFD.
@@ -108,6 +153,10 @@ Json fitted_json(const FittedModel& model) {
   json["noise"] = model.noise;
   json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
   json["posterior"] = choice_name(model.posterior);
+  json["family"] = choice_name(model.family);
+  json["link"] = choice_name(model.link);
+  json["temperature"] = model.temperature;
+  json["own_kernels"] = model.options.own_kernels;
   json["amplitude"] = model.amplitude;
   json["solved_noise"] = model.solved_noise;
   json["calibration_rows"] = model.calibration.rows();
@@ -273,6 +322,13 @@ FittedModel fitted_from(const Json& json, const TensorState& weights, const Tens
   model.options.members = json.at("members");
   model.options.seed = json.at("seed");
   model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
+  if (json.contains("family")) {  // from format 3 on
+    model.family = choice_from<Family>(json.at("family"));
+    model.link = choice_from<Link>(json.at("link"));
+    model.temperature = json.at("temperature");
+    model.options.own_kernels = json.at("own_kernels");
+  }
+  if (model.family == Family::categorical) model.options.outputs = std::ssize(model.encoder.classes);
   ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), columns);
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
   model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);
@@ -314,7 +370,11 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
   const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
   add("weights.safetensors", safetensors_bytes(weights, {{"format", "ick.model"}}));
   if (!posterior.empty()) add("posterior.safetensors", safetensors_bytes(posterior, {{"format", "ick.model"}}));
-  add("golden.csv", golden_text(fit.model, table));
+  if (reads_images(model)) {
+    add("golden.safetensors", safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}}));
+  } else {
+    add("golden.csv", golden_text(model, table));
+  }
   folder.write("train.log.jsonl", log);
   folder.write("model.json", with_checksum(std::move(json)));
   folder.commit();
@@ -356,9 +416,37 @@ StoredModel load_model(const std::string& directory) {
   return stored;
 }
 
+namespace {
+
+// Differences in units of the functions' deviation.
+Verification verify_functions(const FittedModel& model, const TensorState& state) {
+  Batch batch;
+  at::Tensor expected;
+  for (const auto& [name, tensor] : state) {
+    if (name == "x") batch.x = tensor;
+    if (name.starts_with("network")) batch.networks.push_back(tensor);
+    if (name == "functions") expected = tensor;
+  }
+  const at::NoGradGuard no_grad;
+  const at::Tensor found = (*model.model)(batch);
+  Verification result;
+  result.rows = batch.x.size(0);
+  const double difference = (found - expected).abs().max().item<double>() / (expected.std().item<double>() + 1e-6);
+  result.largest_difference = std::isnan(difference) ? HUGE_VAL : difference;
+  result.passed = result.largest_difference <= kVerifyTolerance;
+  return result;
+}
+
+}  // namespace
+
 Verification verify_model(const std::string& directory) {
   const StoredModel stored = load_model(directory);
   const Json json = Json::parse(stored.json);
+  if (reads_images(stored.model)) {
+    const std::string name = "golden.safetensors";
+    const std::string bytes = checked_file(directory, name, json.at("files"));
+    return verify_functions(stored.model, parse_safetensors(bytes, directory + "/" + name));
+  }
   checked_file(directory, "golden.csv", json.at("files"));
   ReadOptions options;
   options.known = stored.model.columns();
@@ -376,14 +464,15 @@ Verification verify_model(const std::string& directory) {
   const Prediction p = stored.model.predict(golden, {kGoldenLevel});
   Verification result;
   result.rows = golden.rows;
-  const std::vector<double>* predicted[] = {&p.mean, &p.sd, &p.lower, &p.upper};
-  const std::vector<double>& scale = golden.column(names[1]).values;
+  const std::vector<const std::vector<double>*> predicted = golden_numbers(p);
+  const bool classes = has_classes(stored.model.family);
   for (std::size_t c = 0; c < names.size(); ++c) {
     const std::vector<double>& expected = golden.column(names[c]).values;
     for (std::int64_t i = 0; i < golden.rows; ++i) {
       const double found = (*predicted[c])[i];
       if (std::isnan(expected[i]) && !std::isfinite(found)) continue;
-      const double difference = std::abs(found - expected[i]) / scale[i];
+      const double scale = classes ? 1.0 : golden.column(names[1]).values[i];
+      const double difference = std::abs(found - expected[i]) / scale;
       result.largest_difference = std::max(result.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
     }
   }

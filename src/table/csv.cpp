@@ -1,5 +1,7 @@
 #include "ick/table/csv.h"
 
+#include <utility>
+
 #include "number.h"
 #include "read.h"
 
@@ -16,12 +18,15 @@ struct TableStream::State {
       : options(std::move(given)),
         reader(path, options.separator, /*again=*/false, detail::BlockSizes()),
         layout(detail::make_layout(reader, options)),
+        images(detail::make_images(path, options)),
         line(reader.first_line()) {}
 
   ReadOptions options;
   detail::RecordReader reader;
   detail::Layout layout;
-  std::int64_t line;  // of the file, at `position`
+  std::shared_ptr<ImageStore> images;
+  std::int64_t rows = 0;  // so far
+  std::int64_t line;      // of the file, at `position`
   std::vector<char> text;
   std::size_t position = 0, size = 0;  // of text
   bool first = true;
@@ -72,6 +77,8 @@ bool TableStream::next(std::int64_t rows, Table& block, std::vector<std::string>
   std::vector<detail::Joined>& columns = joiner.columns();
   state.line += parsed.lines;
   block.rows = static_cast<std::int64_t>(lines.size());
+  block.rows_before = std::exchange(state.rows, state.rows + block.rows);
+  block.images = state.images;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (state.layout.plans[c].mode == Plan::Mode::skip) continue;
     block.columns.push_back(finish(state.layout, c, columns[c], state.options.most_levels));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -71,6 +72,12 @@ Column finish(const Layout& layout, std::size_t c, Joined& joined, int most_leve
   column.values = std::move(joined.values);
   column.missing = joined.missing;
   return column;
+}
+
+std::shared_ptr<ImageStore> make_images(const std::string& path, const ReadOptions& options) {
+  std::string folder = options.image_folder;
+  if (folder.empty()) folder = std::filesystem::path(path).parent_path().string();  // none of "-", stdin
+  return std::make_shared<ImageStore>(folder.empty() ? "." : folder, options.image_cache);
 }
 
 Layout make_layout(const RecordReader& reader, const ReadOptions& options) {
@@ -207,6 +214,7 @@ Table read_table(const std::string& path, const ReadOptions& options, const Bloc
   }
 
   Table table;
+  table.images = make_images(path, options);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (layout.plans[c].mode == Plan::Mode::skip) continue;
     table.rows = static_cast<std::int64_t>(std::max(columns[c].values.size(), columns[c].codes.size()));

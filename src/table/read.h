@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ class Joiner {
   std::int64_t line_;
   std::vector<Joined> columns_;
 };
+
+// Of the folder that the table is in, unless the options name another.
+std::shared_ptr<ImageStore> make_images(const std::string& path, const ReadOptions& options);
 
 Column finish(const Layout& layout, std::size_t c, Joined& joined, int most_levels);
 

@@ -17,7 +17,8 @@ namespace ick {
 
 namespace {
 
-constexpr double kWarmStart = 4.0;  // seconds, about, whatever the table
+constexpr double kUnitsPerPixel = 40.0;  // that a network on images holds, about
+constexpr double kWarmStart = 4.0;       // seconds, about, whatever the table
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -49,11 +50,14 @@ FitBytes bytes_of(const FitPlan& plan) {
     if (term.networks.empty()) parameters += p;
     for (const Call& call : term.networks) {
       NetworkContext context;
-      context.inputs = plan.encoder.width(source++);
-      context.outputs = static_cast<std::int64_t>(p);
+      const NetworkInputs& inputs = plan.encoder.networks[source++];
+      context.inputs = inputs.numbers();
+      if (inputs.image) context.image = inputs.image->shape;
+      context.outputs = static_cast<std::int64_t>(p) * outputs_of(plan.options, plan.encoder);
       context.default_layers = o.layers;
       row += 4.0 * static_cast<double>(context.inputs);
-      for (const NamedTensor& each : find_network(call.name)->make(call, context)->parameters()) {
+      units += kUnitsPerPixel * static_cast<double>(context.image.numbers());
+      for (const NamedTensor& each : find_network(call.name)->make(without_sources(call), context)->parameters()) {
         parameters += static_cast<double>(each.value.numel());
         units += static_cast<double>(each.value.size(-1));
       }
@@ -107,7 +111,12 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const std::int64_t some = std::min<std::int64_t>(all.size(), std::max<std::int64_t>(4 * o.batch, 4096));
   const Dataset rows = all.select(at::arange(some, at::kLong));
   // members that are drawn cost all the same
-  ModelOptions model_options{is_closed_form(o) ? std::min<std::int64_t>(o.members, 4) : o.members, o.seed, o.layers};
+  ModelOptions model_options;
+  model_options.members = is_closed_form(o) ? std::min<std::int64_t>(o.members, 4) : o.members;
+  model_options.outputs = outputs_of(o, plan.encoder);
+  model_options.own_kernels = o.own_kernels;
+  model_options.seed = o.seed;
+  model_options.layers = o.layers;
   Model model(plan.spec, plan.encoder, rows, model_options);
   estimate.features = model.features();
   estimate.parameters = model.trainable() / model.members() * o.members;

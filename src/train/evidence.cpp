@@ -22,8 +22,10 @@ at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& 
   const at::Tensor covariance =
       share * kernel.matrix(x, x)[0] + log_noise.exp() * at::eye(x.size(0), at::kDouble);  // (n, n)
   const at::Tensor factor = lower_factor(covariance);
-  const at::Tensor whitened = at::linalg_solve_triangular(factor, y.unsqueeze(1), false);
-  return 0.5 * kLog2Pi + (factor.diagonal().log().sum() + 0.5 * whitened.square().sum()) / n;
+  const at::Tensor columns = y.dim() == 1 ? y.unsqueeze(1) : y;  // (n, M)
+  const at::Tensor whitened = at::linalg_solve_triangular(factor, columns, false);
+  const double count = static_cast<double>(columns.size(1));
+  return 0.5 * kLog2Pi + (factor.diagonal().log().sum() + 0.5 * whitened.square().sum() / count) / n;
 }
 
 at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Tensor& y, const at::Tensor& log_noise) {

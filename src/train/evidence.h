@@ -13,8 +13,8 @@
 // The marginal likelihood of a Gaussian process: what kernel parameters are learned by where it can be had.
 namespace ick {
 
-// -log N(y; 0, share K(x, x) + s^2 I) / n, differentiable in the kernel's parameters and log s^2. x (n, D), y (n), all
-// in float64; `log_noise` () is log s^2. NumericError when no Cholesky factor can be had.
+// -log N(y; 0, share K(x, x) + s^2 I) / n, differentiable in the kernel's parameters and log s^2. x (n, D), y (n), or
+// (n, M) for the mean over M columns, all in float64; `log_noise` () is log s^2. NumericError when there is no factor.
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise);
 

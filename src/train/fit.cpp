@@ -9,6 +9,8 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "model/likelihood.h"
+#include "posterior/classes.h"
 #include "train/noise.h"
 #include "train/plan.h"
 #include "train/stage.h"
@@ -31,21 +33,21 @@ struct Outcome {
   bool polished = false;  // last layers in closed form
   Scaling training;       // of the targets it has seen
   Scales scales;
-  at::Tensor mean, variance;  // of the function, for the rows of its unseen()
+  at::Tensor mean, variance;  // of the function, for the rows of its unseen(), as there
 
   explicit Outcome(const Stage& stage, bool is_polished)
       : noise(stage.noise()),
         best_epoch(static_cast<double>(stage.best_epoch())),
         epochs(static_cast<double>(stage.epochs())),
         polished(is_polished),
-        training(stage.encoder().target_scaling),
+        training(stage.encoder().target_summary),
         scales(stage.scales()) {
     const Unseen unseen = stage.unseen();
     mean = unseen.mean;
     variance = unseen.variance;
   }
 
-  explicit Outcome(const Checkpoint& from) {
+  Outcome(const Checkpoint& from, bool classes) {
     const auto number = [&](const std::string& name) {
       const auto found = from.numbers.find("outcome." + name);
       if (found == from.numbers.end()) missing(name);
@@ -62,7 +64,7 @@ struct Outcome {
       if (name == "outcome.variance") variance = tensor;
     }
     if (!mean.defined()) missing("mean");
-    if (!variance.defined()) missing("variance");
+    if (!classes && !variance.defined()) missing("variance");
   }
 
   [[noreturn]] static void missing(const std::string& name) {
@@ -79,7 +81,7 @@ struct Outcome {
                        {"outcome.amplitude", scales.amplitude},
                        {"outcome.noise_variance", scales.noise_variance}});
     to.tensors.emplace_back("outcome.mean", mean);
-    to.tensors.emplace_back("outcome.variance", variance);
+    if (variance.defined()) to.tensors.emplace_back("outcome.variance", variance);
   }
 };
 
@@ -115,6 +117,27 @@ at::Tensor every_other(std::int64_t rows, std::uint64_t seed) {
   return learned.index_fill_(0, draw_rows(rows, rows / 2, seed_for(seed, "noise rows")), true);
 }
 
+std::span<const double> span_of(const at::Tensor& values) {
+  return {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())};
+}
+
+// Temperature and calibration of classes: how probable the first stage held what its unseen rows are.
+void finish_classes(const Table& table, const FitPlan& plan, const Stage& stage, const Outcome& outcome, Fit& result) {
+  FittedModel& model = result.model;
+  model.support = make_support(*model.model, model.encoder, stage.training(), plan.options.seed);
+  if (count_of(plan.validation) == 0) return;
+  const Dataset rows = rows_of(encode(table, model.encoder, true), plan.validation);
+  model.temperature = fit_temperature(model.family, model.link, outcome.mean, rows.y);
+  const at::Tensor p =
+      probabilities(model.family, model.link, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
+  const at::Tensor seen = rows.y.to(at::kLong).contiguous();
+  const at::Tensor surprises = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
+  const std::span<const double> scores = span_of(surprises);
+  model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
+  result.report.class_validation =
+      score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
+}
+
 // Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
 void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage, const Outcome& outcome,
             Fit& result) {
@@ -127,6 +150,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   unseen.y = unseen.rows.y * scaling.sd + scaling.mean;
 
   at::Tensor shape, to_judge = at::ones({unseen.rows.size()}, at::kBool);
+  if (model.family == Family::poisson) shape = unseen.mean;
   if (!o.noise_formula.empty()) {
     const at::Tensor learned = every_other(unseen.rows.size(), o.seed);
     const at::Tensor index = learned.nonzero().select(1, 0).contiguous();
@@ -154,9 +178,6 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   const at::Tensor noise_variance = shape.defined() ? noise * noise * judged(shape) : at::full_like(y, noise * noise);
   const at::Tensor sd = (variance + noise_variance).sqrt();
   const at::Tensor surprises = ((y - mean).abs() / sd).contiguous();
-  const auto span_of = [](const at::Tensor& values) {
-    return std::span<const double>(values.data_ptr<double>(), static_cast<std::size_t>(values.numel()));
-  };
   const std::span<const double> scores = span_of(surprises);
   model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
   const auto score_rows = model.encoder.log_target ? score_log : score;
@@ -175,8 +196,9 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
 
   std::unique_ptr<Stage> stage;
   bool polished = false;
+  double waiting = 0.0;
   if (!second_only) stage = first_stage(table, plan, hooks, resume, polished);
-  const Outcome outcome = second_only ? Outcome(*resume) : Outcome(*stage, polished);
+  const Outcome outcome = second_only ? Outcome(*resume, has_classes(*plan.options.family)) : Outcome(*stage, polished);
   FitHooks second_hooks = hooks;
   if (hooks.checkpoint) {
     second_hooks.checkpoint = [&](const Checkpoint& checkpoint) {
@@ -186,12 +208,17 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
     };
   }
   if (plan.options.refit && count_of(plan.validation) > 0) {
+    if (stage != nullptr) waiting = stage->waiting();
     stage = second_stage(table, plan, second_hooks, second_only ? resume : nullptr, stage.get(), outcome);
   }
 
   Fit result{stage->fitted(), {}};
   FitReport& report = result.report;
-  finish(table, plan, hooks, *stage, outcome, result);
+  if (has_classes(result.model.family)) {
+    finish_classes(table, plan, *stage, outcome, result);
+  } else {
+    finish(table, plan, hooks, *stage, outcome, result);
+  }
   report.options = plan.options;
   report.rows = table.rows;
   report.training_rows = count_of(plan.training);
@@ -206,9 +233,15 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {
     const Dataset held = rows_of(encode(table, result.model.encoder, true), plan.holdout);
-    if (held.size() > 0) report.holdout = result.model.evaluate(table, held);
+    if (held.size() > 0 && has_classes(result.model.family)) {
+      report.class_holdout = result.model.evaluate_classes(held);
+    } else if (held.size() > 0) {
+      report.holdout = result.model.evaluate(table, held);
+    }
   }
+  waiting += stage->waiting();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock).count();
+  report.waiting = waiting / report.seconds;
   return result;
 }
 

@@ -13,7 +13,7 @@ namespace ick {
 // A model's predictions of some rows of the table, in the target's units (of its logarithm for log targets).
 struct Unseen {
   Dataset rows;               // y standardised
-  at::Tensor mean, variance;  // of the function: (n) in float64
+  at::Tensor mean, variance;  // of the function: (n) in float64; of classes the functions of members (E, n, C)
   at::Tensor y;               // (n)
 };
 

@@ -84,12 +84,71 @@ std::vector<bool> having_target(const Table& table, const std::string& target) {
   return has;
 }
 
+bool reads_images(const ModelSpec& spec) {
+  return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
+    return std::any_of(term.networks.begin(), term.networks.end(),
+                       [](const Call& call) { return find_network(call.name)->reads == Reads::image; });
+  });
+}
+
+bool has_attention(const ModelSpec& spec) {
+  return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
+    return std::any_of(term.networks.begin(), term.networks.end(),
+                       [](const Call& call) { return call.name == "vit" || call.name == "deepvit"; });
+  });
+}
+
+// Text is classes; so are whole numbers of which there are few.
+void choose_family(const Table& table, const Formula& formula, const std::vector<bool>& use, FitPlan& plan) {
+  constexpr std::size_t kFewValues = 10;
+  FitOptions& o = plan.options;
+  const Column& target = table.column(formula.target);
+  const bool levels = target.info.type == ColumnType::category;
+  std::set<double> values;
+  for (std::size_t i = 0; i < target.values.size(); ++i) {
+    if (use[i]) values.insert(target.values[i]);
+  }
+  if (o.family == Family::bernoulli && values.size() > 2) {
+    throw DataError("--family bernoulli is of two classes, and the target, column \"" + formula.target + "\", has " +
+                    std::to_string(values.size()) + "; use --family categorical");
+  }
+  if (!o.family) {
+    // What only numbers have says that the target is one.
+    const bool as_number = o.noise > 0.0 || !o.noise_formula.empty() || o.loss != Loss::mse ||
+                           o.perturbation == Perturbation::noise || o.posterior != Posterior::ensemble;
+    const bool few = target.info.type == ColumnType::integer && values.size() <= kFewValues && values.size() > 1 &&
+                     count_of(use) >= 10 * std::ssize(values) && !as_number;
+    const bool classes = (levels || few) && !formula.log_target;
+    o.family = !classes ? Family::gaussian : values.size() <= 2 ? Family::bernoulli : Family::categorical;
+    if (classes) {
+      plan.remarks.push_back("target: " + std::to_string(values.size()) + " classes, family " + choice_name(*o.family) +
+                             (few ? " (for a number: --family gaussian)" : ""));
+    }
+  }
+  if (formula.log_target && o.family != Family::gaussian && o.family != Family::student) {
+    throw UsageError("formula column " + std::to_string(formula.position) + ": log() of the target is for numbers; " +
+                     "leave it out with --family " + choice_name(*o.family));
+  }
+  if (o.own_kernels && o.family != Family::categorical) {
+    throw UsageError("--class-kernels own is for --family categorical, where there are several functions");
+  }
+  if (o.link != Link::logit && o.family != Family::bernoulli) {
+    throw UsageError("--link is for --family bernoulli, a target of two classes");
+  }
+  if (o.family == Family::gaussian || o.family == Family::student) return;
+  const std::string family = "--family " + choice_name(*o.family);
+  if (o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise) {
+    throw UsageError(family + " has no noise of its own; leave --noise, --sigma and --perturb noise out");
+  }
+  if (o.loss != Loss::mse) throw UsageError(family + " has its own loss; leave --loss out");
+}
+
 void take(std::vector<bool>& from, const std::vector<bool>& taken) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
 }
 
-// categorical() knows the levels of training rows only. A validation row with another one is a training row, then; a
-// holdout row cannot be helped.
+// categorical(), and a model of classes, know the levels of training rows only. A validation row with another one is a
+// training row, then; a holdout row cannot be helped.
 void keep_levels(const Table& table, const std::vector<std::string>& columns, FitPlan& plan) {
   for (const std::string& name : columns) {
     const Column& column = table.column(name);
@@ -102,8 +161,10 @@ void keep_levels(const Table& table, const std::vector<std::string>& columns, Fi
       if (seen.contains(column.values[i]) || std::isnan(column.values[i])) continue;
       if (plan.holdout[i]) {
         throw DataError("column \"" + name + "\": row " + std::to_string(i + 1) +
-                        " is held out and has a level that no other row has; categorical() cannot predict it, "
-                        "choose another --holdout");
+                        " is held out and has a level that no training row has; " +
+                        (name == plan.spec.formula.target ? "no model can predict a class it has not seen"
+                                                          : "categorical() cannot predict it") +
+                        ", choose another --holdout");
       }
       if (!plan.validation[i]) continue;
       plan.validation[i] = false;
@@ -153,18 +214,40 @@ std::vector<std::string> level_columns(const Formula& formula) {
   return names;
 }
 
+std::vector<std::string> image_columns(const Formula& formula) {
+  std::vector<std::string> names;
+  for (const Product& product : canonical(formula.right)) {
+    for (const Call& call : product) {
+      if (find_network(call.name) == nullptr) continue;
+      const NetworkPlan plan = network_plan(call);
+      if (!plan.image || !plan.image->idx.empty() || !plan.image->raster.empty()) continue;
+      if (!contains(names, plan.image->columns[0])) names.push_back(plan.image->columns[0]);
+    }
+  }
+  return names;
+}
+
 bool is_closed_form(const FitOptions& options) {
   return options.posterior != Posterior::ensemble && options.posterior != Posterior::laplace;
 }
 
+std::int64_t outputs_of(const FitOptions& options, const Encoder& encoder) {
+  return options.family == Family::categorical ? std::ssize(encoder.classes) : 1;
+}
+
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   EncoderPlan plan;
+  const Family family = options.family.value_or(Family::gaussian);
+  plan.kind = has_classes(family)         ? TargetKind::classes
+              : family == Family::poisson ? TargetKind::count
+                                          : TargetKind::number;
+  plan.seed = options.seed;
   plan.target = spec.formula.target;
   plan.log_target = spec.formula.log_target;
   plan.kernel_columns = spec.kernel_columns;
   plan.level_columns = level_columns(spec.formula);
   for (const TermSpec& term : spec.terms) {
-    for (const Call& call : term.networks) plan.network_columns.push_back(call.columns);
+    for (const Call& call : term.networks) plan.networks.push_back(network_plan(call));
   }
   plan.units = options.units;
   plan.gaps = options.gaps;
@@ -177,6 +260,12 @@ static void one_network_each(const ModelSpec& spec, const std::string& asked) {
     throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
                      " takes one network in a product, whose posterior is linear; use --posterior ensemble");
   }
+}
+
+// Closed forms are of Gaussian noise.
+static void refuse_closed_forms(const FitOptions& o) {
+  if (o.family == Family::gaussian || o.posterior == Posterior::ensemble) return;
+  throw UsageError("--posterior " + choice_name(o.posterior) + " is for --family gaussian; use --posterior ensemble");
 }
 
 // What --posterior asks for must be possible; what has no effect is said.
@@ -254,11 +343,16 @@ static void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, F
 // members, many rows larger batches.
 static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   FitOptions& options = plan.options;
-  const bool kernels_only = spec.kernels_only();
+  const bool kernels_only = spec.kernels_only(), gaussian = options.family == Family::gaussian;
+  const bool images = reads_images(spec);
   const Optimiser asked_optimiser = options.optimiser;
   if (options.optimiser == Optimiser::automatic) {
-    options.optimiser = kernels_only ? Optimiser::lbfgs : Optimiser::adamw;
+    options.optimiser = kernels_only && gaussian ? Optimiser::lbfgs : Optimiser::adamw;
   }
+  if (options.optimiser == Optimiser::lbfgs && !gaussian) {
+    throw UsageError("lbfgs is for --family gaussian; use adam, adamw or sgd");
+  }
+  refuse_closed_forms(options);
   if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
     throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
   }
@@ -267,14 +361,18 @@ static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& pl
   if (options.kernels == KernelTraining::automatic) {
     const bool moving =
         std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& t) { return t.train_points; });
-    options.kernels = options.warm_start && !moving ? KernelTraining::held : KernelTraining::learned;
+    // The warm start sees little of an image: kernels beside one learn on.
+    const bool hold = options.warm_start && !moving && !images && !options.own_kernels;
+    options.kernels = hold ? KernelTraining::held : KernelTraining::learned;
   }
   if (options.members == 0) {
-    options.members = closed_form ? 1 : rows <= 20'000 ? 4 : rows <= 500'000 ? 2 : 1;
+    const std::int64_t work = images ? 10 * rows : rows;
+    options.members = closed_form ? 1 : work <= 20'000 ? 4 : work <= 500'000 ? 2 : 1;
   }
   const bool ensemble = options.posterior == Posterior::ensemble;
   if (ensemble && options.members == 1) {
-    plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
+    const bool numbers = !has_classes(*options.family);
+    if (numbers) plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
   }
   if (options.perturbation != Perturbation::none && ensemble && options.members == 1) {
     throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
@@ -282,7 +380,8 @@ static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& pl
   if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
   if (options.batch == 0) {
     options.batch = 32;
-    while (options.batch < 1024 && options.batch * 60 < rows) options.batch *= 2;
+    const std::int64_t most = images ? 128 : 1024;
+    while (options.batch < most && options.batch * 60 < rows) options.batch *= 2;
   }
   options.batch = std::min(options.batch, rows);
   if (options.epochs == 0) {
@@ -293,7 +392,9 @@ static void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& pl
   if (options.layers.empty()) {
     options.layers = rows < 1'000 ? std::vector<std::int64_t>{64, 32} : std::vector<std::int64_t>{128, 64};
   }
-  if (options.learning_rate == 0.0) options.learning_rate = options.optimiser == Optimiser::sgd ? 0.01 : 0.003;
+  if (options.learning_rate == 0.0) {
+    options.learning_rate = options.optimiser == Optimiser::sgd ? 0.01 : has_attention(spec) ? 0.001 : 0.003;
+  }
   if (options.patience == 0) options.patience = std::max<std::int64_t>(10, options.epochs / 2);
 }
 
@@ -338,6 +439,7 @@ void say_constant_columns(const Table& table, FitPlan& plan) {
   names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
   for (const std::string& name : names) {
     const std::vector<double>& values = table.column(name).values;
+    if (values.empty()) continue;  // names of files
     std::set<double> seen;
     for (std::size_t i = 0; i < values.size() && seen.size() < 2; ++i) {
       if (plan.training[i] && !std::isnan(values[i])) seen.insert(values[i]);
@@ -357,9 +459,10 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
     throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
   }
+  choose_family(table, formula, usable, plan);
   plan.notes.without_target = table.rows - count_of(usable);
   const std::int64_t with_target = count_of(usable);
-  usable = readable_rows(table, encoder_plan(plan.spec, options), usable);
+  usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
   if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
   plan.notes.with_gaps = with_target - count_of(usable);
   check_places(plan.spec, table, usable);
@@ -379,14 +482,17 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   }
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
-  keep_levels(table, level_columns(formula), plan);
+  std::vector<std::string> leveled = level_columns(formula);
+  if (has_classes(*plan.options.family)) leveled.push_back(formula.target);
+  keep_levels(table, leveled, plan);
   check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
   choose_options(plan.spec, count_of(plan.training), plan);
   check_noise(plan);
   if (count_of(plan.validation) == 0) {
-    plan.remarks.push_back(is_closed_form(plan.options) || plan.options.noise > 0.0
+    const bool known = is_closed_form(plan.options) || plan.options.noise > 0.0 || has_classes(*plan.options.family);
+    plan.remarks.push_back(known
                                ? "no validation rows: intervals are not calibrated"
                                : "no validation rows: the noise comes from rows the model has learned from and is too "
                                  "small, and intervals are not calibrated");

@@ -12,6 +12,9 @@ Dataset rows_of(const Dataset& all, const std::vector<bool>& use);
 // Solved, not trained by gradient descent.
 bool is_closed_form(const FitOptions& options);
 
+// Functions that a model of this family has: one for each class of a categorical target, else one.
+std::int64_t outputs_of(const FitOptions& options, const Encoder& encoder);
+
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options);
 
 // What a fit's tensors take, about: rows, and for each member parameters, what the optimiser keeps, the work of a step.

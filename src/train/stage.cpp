@@ -40,7 +40,9 @@ Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& u
   options_.members = plan.options.members;
   options_.seed = plan.options.seed;
   options_.layers = plan.options.layers;
-  find_frequencies(plan.spec, training_, plan.options.seed, encoder_);
+  options_.outputs = outputs_of(plan.options, encoder_);
+  options_.own_kernels = plan.options.own_kernels;
+  find_frequencies(plan.spec, training_, *plan.options.family, plan.options.seed, encoder_);
 }
 
 bool Stage::keep_going() const {
@@ -75,7 +77,8 @@ void Stage::warm_up() {
     hooks_.progress(progress);
   }
   log_noise_ = warm_start(
-      *model_, encoder_, training_, plan_.options.seed, [this] { return keep_going(); }, stated_log_noise());
+      *model_, encoder_, training_, *plan_.options.family, plan_.options.seed, [this] { return keep_going(); },
+      stated_log_noise());
   model_->place_maps(training_);
 }
 
@@ -104,9 +107,11 @@ void Stage::descend(std::int64_t last, const Checkpoint* resume, const Stage* fr
   epochs_ = trainer.epochs_done();
   best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;
   noise_ = plan_.options.loss == Loss::gaussian ? trainer.noise() : 0.0;
+  waiting_ = trainer.waiting();
 }
 
 bool Stage::polish() {
+  if (plan_.options.family != Family::gaussian) return false;
   if (!plan_.options.polish || plan_.options.loss == Loss::mae || plan_.options.loss == Loss::huber) return false;
   if (plan_.options.perturbation != Perturbation::none) return false;  // one solution would make the members alike
   std::vector<at::Tensor> before;
@@ -220,6 +225,8 @@ FittedModel Stage::fitted() const {
   result.options = options_;
   result.model = model_;
   result.posterior = plan_.options.posterior;
+  result.family = *plan_.options.family;
+  result.link = plan_.options.link;
   result.amplitude = scales_.amplitude;
   result.factor = factor_;
   result.tangent = tangent_;
@@ -227,17 +234,14 @@ FittedModel Stage::fitted() const {
   return result;
 }
 
-namespace {
-
-Unseen predictions(const FittedModel& model, const Dataset& rows) {
-  const Scaling& scaling = model.encoder.target_scaling;
+Unseen Stage::unseen() const {
+  const Dataset& rows = validation_.size() > 0 ? validation_ : training_;
+  const FittedModel model = fitted();
+  if (has_classes(model.family)) return {rows, model.member_functions(rows), {}, rows.y};
+  const Scaling& scaling = encoder_.target_scaling;
   const auto [mean, variance] = model.predict_function(rows);
   return {rows, mean * scaling.sd + scaling.mean, variance * (scaling.sd * scaling.sd),
           rows.y * scaling.sd + scaling.mean};
 }
-
-}  // namespace
-
-Unseen Stage::unseen() const { return predictions(fitted(), validation_.size() > 0 ? validation_ : training_); }
 
 }  // namespace ick

@@ -10,11 +10,12 @@
 #include <chrono>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "model/likelihood.h"
+#include "train/epochs.h"
 
 namespace ick {
 
@@ -91,13 +92,22 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
       hooks_(hooks),
       phase_(std::move(phase)),
       steps_per_epoch_((training.size() + options.batch - 1) / options.batch) {
-  if (options_.loss == Loss::gaussian) {
+  const Family family = options_.family.value_or(Family::gaussian);
+  if (family == Family::student || (family == Family::gaussian && options_.loss == Loss::gaussian)) {
     log_noise_ = at::full({model.members()}, std::log(0.1), at::kDouble).requires_grad_(true);
   }
   if (options_.kernels == KernelTraining::held) {
     features_ = held_features(training_);
     if (validation_ != nullptr) validation_features_ = held_features(*validation_);
   }
+  if (!training_.images.empty()) {
+    std::vector<Augmentation> augmentations;
+    for (const TermSpec& term : model.spec().terms) {
+      for (const Call& call : term.networks) augmentations.push_back(augmentation_of(call));
+    }
+    loader_ = std::make_unique<Loader>(training_, std::move(augmentations), options_.seed, options_.loaders);
+  }
+  for (const NamedTensor& each : model.buffers()) buffers_.push_back(each.value);
   perturb();
   make_groups();
   make_optimiser();
@@ -124,9 +134,30 @@ void Trainer::perturb() {
 }
 
 Batch Trainer::batch_of(const at::Tensor& index) const {
+  std::vector<at::Tensor> inputs;
+  for (std::size_t a = 0; a < training_.networks.size(); ++a) inputs.push_back(training_.inputs(a, index));
+  return batch_of(index, std::move(inputs));
+}
+
+// Rows of the next steps are asked for before those of this one are taken.
+Batch Trainer::next_batch(const at::Tensor& order) {
+  const auto rows = [&](std::int64_t step) {
+    const std::int64_t first = step * options_.batch;
+    return order.narrow(0, first, std::min(options_.batch, training_.size() - first));
+  };
+  if (loader_ == nullptr) return batch_of(rows(step_));
+  constexpr std::int64_t kAhead = 4;
+  for (std::int64_t next = step_ + static_cast<std::int64_t>(loader_->asked());
+       next < std::min(step_ + kAhead, steps_per_epoch_); ++next) {
+    loader_->ask(rows(next), epoch_);
+  }
+  return batch_of(rows(step_), loader_->take());
+}
+
+Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const {
   Batch batch;
   batch.x = training_.x.index_select(0, index);
-  for (const at::Tensor& each : training_.networks) batch.networks.push_back(each.index_select(0, index));
+  batch.networks = std::move(inputs);
   for (const at::Tensor& each : features_) {
     batch.features.push_back(each.defined() ? each.index_select(1, index) : each);
   }
@@ -142,7 +173,7 @@ std::vector<at::Tensor> Trainer::held_features(const Dataset& rows) const {
   if (!model_.has_kernels()) return {};
   at::NoGradGuard no_grad;
   const at::Tensor raw = model_.kernel().parameters().raw();
-  const std::int64_t kept = raw.eq(raw.narrow(0, 0, 1)).all().item<bool>() ? 1 : model_.members();
+  const std::int64_t kept = raw.eq(raw.narrow(0, 0, 1)).all().item<bool>() ? 1 : raw.size(0);
   if (4.0 * static_cast<double>(rows.size() * kept * model_.features()) > kMostBytes) return {};
   constexpr std::int64_t kBlock = 4096;
   std::vector<at::Tensor> all;
@@ -203,12 +234,15 @@ void Trainer::make_optimiser() {
   }
 }
 
-at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& dropout) const {
-  const at::Tensor f = model_(batch, dropout);  // (E, B)
-  const at::Tensor residual = f - batch.y.to(f.scalar_type());
+at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& training) const {
+  const at::Tensor f = model_(batch, training);  // (E, B) or (E, B, C)
   const auto mean = [&](const at::Tensor& each) {
     return (batch.weights.defined() ? each * batch.weights : each).mean(1);
   };
+  const Family family = options_.family.value_or(Family::gaussian);
+  if (family != Family::gaussian && family != Family::student) return mean(surprise(family, options_.link, f, batch.y));
+  const at::Tensor residual = f - batch.y.to(f.scalar_type());
+  if (family == Family::student) return mean(student_surprise(residual, log_noise_));
   switch (options_.loss) {
     case Loss::mse:
       return mean(residual.square());
@@ -227,20 +261,17 @@ at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>&
 
 // Each member's gradient over all its parameters is brought down to the norm asked for.
 void Trainer::clip() const {
+  const auto by_member = [&](const at::Tensor& gradient) { return gradient.view({model_.members(), -1}); };
   at::Tensor squares;  // (E)
   for (const ParameterGroup& group : groups_) {
     for (const at::Tensor& gradient : group.members) {
-      const at::Tensor each = gradient.reshape({gradient.size(0), -1}).to(at::kDouble).square().sum(1);
+      const at::Tensor each = by_member(gradient).to(at::kDouble).square().sum(1);
       squares = squares.defined() ? squares + each : each;
     }
   }
-  const at::Tensor factor = (options_.clip / (squares.sqrt() + 1e-12)).clamp_max(1.0);
+  const at::Tensor factor = (options_.clip / (squares.sqrt() + 1e-12)).clamp_max(1.0).unsqueeze(1);
   for (const ParameterGroup& group : groups_) {
-    for (const at::Tensor& gradient : group.members) {
-      std::vector<std::int64_t> shape(gradient.dim(), 1);
-      shape[0] = gradient.size(0);
-      gradient.mul_(factor.to(gradient.scalar_type()).view(shape));
-    }
+    for (const at::Tensor& gradient : group.members) by_member(gradient).mul_(factor.to(gradient.scalar_type()));
   }
 }
 
@@ -258,14 +289,12 @@ double Trainer::step(const Batch& batch) {
   return losses.detach().mean().item<double>();
 }
 
-// One cycle: up in a straight line over the first tenth, then down along a cosine to a hundredth.
 double Trainer::rate_at(std::int64_t step) const {
   const auto total = static_cast<double>(options_.epochs * steps_per_epoch_);
   const double at = static_cast<double>(step) / std::max(total, 1.0);
-  const auto cosine = [](double share) { return 0.01 + 0.99 * 0.5 * (1.0 + std::cos(std::numbers::pi * share)); };
   switch (options_.schedule) {
     case Schedule::onecycle:
-      return at < 0.1 ? 0.1 + 0.9 * at / 0.1 : cosine((at - 0.1) / 0.9);
+      return one_cycle(at);
     case Schedule::cosine:
       return cosine(at);
     case Schedule::constant:
@@ -274,49 +303,61 @@ double Trainer::rate_at(std::int64_t step) const {
   return 1.0;
 }
 
-std::vector<std::int64_t> Trainer::order_of(std::int64_t epoch) const {
-  std::vector<std::int64_t> order(training_.size());
-  std::iota(order.begin(), order.end(), 0);
-  Random random(seed_for(options_.seed, "epoch " + std::to_string(epoch)));
-  for (std::int64_t i = std::ssize(order) - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-  return order;
-}
-
 double Trainer::validate() const {
   if (validation_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
   at::NoGradGuard no_grad;
-  constexpr std::int64_t kBlock = 4096;
-  double squares = 0.0;
-  for (std::int64_t first = 0; first < validation_->size(); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, validation_->size() - first);
-    Batch batch;
-    batch.x = validation_->x.narrow(0, first, count);
-    for (const at::Tensor& each : validation_->networks) batch.networks.push_back(each.narrow(0, first, count));
+  const std::int64_t rows = validation_->size(), block = validation_->block(4096);
+  const Family family = options_.family.value_or(Family::gaussian);
+  const bool numbers = family == Family::gaussian || family == Family::student;
+  double sum = 0.0;
+  for (std::int64_t first = 0; first < rows; first += block) {
+    const std::int64_t count = std::min(block, rows - first);
+    Batch batch = ick::batch_of(*validation_, first, count);
     for (const at::Tensor& each : validation_features_) {
       batch.features.push_back(each.defined() ? each.narrow(1, first, count) : each);
     }
-    const at::Tensor mean = model_(batch).to(at::kDouble).mean(0);
-    squares += (mean - validation_->y.narrow(0, first, count)).square().sum().item<double>();
+    const at::Tensor f = model_(batch).to(at::kDouble);
+    if (numbers) {
+      sum += (f.mean(0) - batch.y).square().sum().item<double>();
+    } else if (family == Family::poisson) {  // of the mean over members, as those of classes
+      const at::Tensor rate = f.exp().mean(0);
+      sum += (rate - batch.y * rate.log()).sum().item<double>();
+    } else {
+      const at::Tensor p = probabilities(family, options_.link, f).mean(0);  // (B, C)
+      sum -= p.gather(1, batch.y.to(at::kLong).unsqueeze(1)).clamp_min(1e-300).log().sum().item<double>();
+    }
   }
-  return unit_ * std::sqrt(squares / static_cast<double>(validation_->size()));
+  const double mean = sum / static_cast<double>(rows);
+  return numbers ? unit_ * std::sqrt(mean) : mean;
 }
 
 void Trainer::keep_if_best(double validation) {
   if (validation_ == nullptr || !(validation < best_)) return;
   best_ = validation;
   best_epoch_ = epoch_;
-  best_values_.clear();
-  for (const ParameterGroup& group : groups_) best_values_.push_back(group.value.detach().clone());
+  best_values_ = values();
+}
+
+std::vector<at::Tensor> Trainer::values() const {
+  std::vector<at::Tensor> all;
+  for (const ParameterGroup& group : groups_) all.push_back(group.value.detach().clone());
+  for (const at::Tensor& each : buffers_) all.push_back(each.clone());
+  return all;
 }
 
 void Trainer::load(const std::vector<at::Tensor>& values) const {
-  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].value.detach().copy_(values[g]);
+  std::size_t i = 0;
+  for (const ParameterGroup& group : groups_) group.value.detach().copy_(values[i++]);
+  for (const at::Tensor& each : buffers_) each.copy_(values[i++]);
 }
 
 void Trainer::report(std::int64_t end, double validation, double seconds, double rows) const {
   if (!hooks_.progress) return;
   Progress progress;
   progress.phase = phase_;
+  const Family family = options_.family.value_or(Family::gaussian);
+  if (has_classes(family)) progress.measure = "log_loss";
+  if (family == Family::poisson) progress.measure = "surprise";
   progress.epoch = epoch_;
   progress.epochs = end;
   progress.loss = loss_sum_ / static_cast<double>(training_.size());
@@ -325,6 +366,7 @@ void Trainer::report(std::int64_t end, double validation, double seconds, double
   progress.learning_rate = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_);
   progress.seconds = seconds;
   progress.rows_per_second = seconds > 0.0 ? rows / seconds : 0.0;
+  progress.waiting = seconds > 0.0 ? waiting() / seconds : 0.0;
   const double epochs_done = rows / static_cast<double>(training_.size());
   progress.seconds_left = epochs_done > 0.0 ? seconds / epochs_done * static_cast<double>(end - epoch_) : 0.0;
   hooks_.progress(progress);
@@ -337,22 +379,23 @@ void Trainer::run(std::int64_t last) {
   const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
   const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
   while (epoch_ < end && patient()) {
-    const std::vector<std::int64_t> order = order_of(epoch_);
-    const at::Tensor index = at::tensor(order, at::kLong);
+    const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
+    const at::Tensor index = at::tensor(shuffled(training_.size(), seed), at::kLong);
     for (; step_ < steps_per_epoch_; ++step_) {
       const bool stop = hooks_.interrupted && hooks_.interrupted();
       if (hooks_.checkpoint && (stop || seconds_since(saved) >= options_.checkpoint_seconds)) {
         hooks_.checkpoint(checkpoint());
         saved = Clock::now();
       }
+      if (stop && loader_ != nullptr) loader_->forget();
       if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
       const double rate = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         optimiser_->param_groups()[g].options().set_lr(rate * groups_[g].rate);
       }
-      const std::int64_t first = step_ * options_.batch;
-      const std::int64_t count = std::min(options_.batch, training_.size() - first);
-      const double value = step(batch_of(index.narrow(0, first, count)));
+      const Batch batch = next_batch(index);
+      const std::int64_t count = batch.x.size(0);
+      const double value = step(batch);
       if (!std::isfinite(value)) {
         throw NumericError("the loss is not finite in epoch " + std::to_string(epoch_ + 1) + ", step " +
                            std::to_string(step_ + 1) + "; lower --learning-rate (now " +
@@ -378,7 +421,7 @@ Checkpoint Trainer::checkpoint() const {
   state.numbers = {{"epoch", static_cast<double>(epoch_)},
                    {"step", static_cast<double>(step_)},
                    {"loss_sum", loss_sum_},
-                   {"best", std::isfinite(best_) ? best_ : -1.0},
+                   {"best", std::isfinite(best_) ? best_ : 0.0},
                    {"best_epoch", static_cast<double>(best_epoch_)}};
   state.tensors = model_.state();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -397,6 +440,9 @@ Checkpoint Trainer::checkpoint() const {
       save_moments<torch::optim::AdamWParamState>(*moments->second, prefix, state);
     }
   }
+  for (std::size_t b = 0; b < buffers_.size() && !best_values_.empty(); ++b) {
+    state.tensors.emplace_back("best.buffer" + std::to_string(b + 1), best_values_[groups_.size() + b].clone());
+  }
   return state;
 }
 
@@ -405,8 +451,8 @@ void Trainer::restore(const Checkpoint& from) {
   step_ = static_cast<std::int64_t>(number_of(from, "step"));
   loss_sum_ = number_of(from, "loss_sum");
   const double best = number_of(from, "best");
-  if (best >= 0.0) best_ = best;
   best_epoch_ = static_cast<std::int64_t>(number_of(from, "best_epoch"));
+  if (best_epoch_ > 0) best_ = best;
   std::vector<at::Tensor> values;
   for (const ParameterGroup& group : groups_) {
     const std::string prefix = "optimiser." + group.name + ".";
@@ -427,6 +473,10 @@ void Trainer::restore(const Checkpoint& from) {
       state = load_moments<torch::optim::AdamWParamState>(from, prefix);
     }
     optimiser_->state()[key_of(group.value)] = std::move(state);
+  }
+  for (std::size_t b = 0; b < buffers_.size(); ++b) {
+    values.push_back(buffers_[b].clone());  // the model was made with them
+    if (best_epoch_ > 0) best_values_.push_back(tensor_of(from, "best.buffer" + std::to_string(b + 1)).clone());
   }
   load(values);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ick/train/fit.h"
+#include "train/loader.h"
 
 namespace torch::optim {
 class Optimizer;
@@ -43,7 +44,7 @@ class Trainer {
   // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
   double step(const Batch& batch);
 
-  at::Tensor loss(const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;  // (E)
+  at::Tensor loss(const Batch& batch, const std::optional<at::Generator>& training = {}) const;  // (E)
 
   void restore(const Checkpoint& checkpoint);
   Checkpoint checkpoint() const;
@@ -51,6 +52,7 @@ class Trainer {
   std::int64_t best_epoch() const { return best_epoch_; }
   std::int64_t epochs_done() const { return epoch_; }
   double noise() const;  // sd, mean over members: learned with Loss::gaussian
+  double waiting() const { return loader_ != nullptr ? loader_->waited() : 0.0; }  // seconds, for images
 
  private:
   void perturb();
@@ -59,11 +61,13 @@ class Trainer {
   void make_optimiser();
   void clip() const;
   double rate_at(std::int64_t step) const;  // relative to the learning rate
-  std::vector<std::int64_t> order_of(std::int64_t epoch) const;
   double validate() const;
   void report(std::int64_t end, double validation, double seconds, double rows) const;
   void keep_if_best(double validation);
   void load(const std::vector<at::Tensor>& values) const;
+  std::vector<at::Tensor> values() const;  // of each group, and of buffers
+  Batch batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const;
+  Batch next_batch(const at::Tensor& order);  // of the step that is due
 
   Model& model_;
   const FitOptions& options_;
@@ -74,9 +78,11 @@ class Trainer {
   std::string phase_;
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
-  at::Tensor targets_, weights_;  // (E, n) of members that see rows differently; else undefined
-  at::Tensor log_noise_;          // (E) log s^2, a leaf, with Loss::gaussian
+  at::Tensor targets_, weights_;    // (E, n) of members that see rows differently; else undefined
+  at::Tensor log_noise_;            // (E) log s^2, a leaf, with Loss::gaussian
+  std::unique_ptr<Loader> loader_;  // when networks read images
   std::vector<ParameterGroup> groups_;
+  std::vector<at::Tensor> buffers_;
   std::unique_ptr<torch::optim::Optimizer> optimiser_;
 
   std::int64_t steps_per_epoch_ = 1;
@@ -84,7 +90,7 @@ class Trainer {
   double loss_sum_ = 0.0;              // over the rows of the epoch under way
   double best_ = std::numeric_limits<double>::infinity();
   std::int64_t best_epoch_ = 0;
-  std::vector<at::Tensor> best_values_;  // of each group
+  std::vector<at::Tensor> best_values_;  // of each group, and of buffers
 };
 
 }  // namespace ick

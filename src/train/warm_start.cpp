@@ -46,6 +46,37 @@ at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed)
   return at::tensor(order, at::kLong);
 }
 
+// What a Gaussian process may take for the target: (n, M), each column standardised. Of classes one column for each, of
+// counts their logarithm.
+at::Tensor stand_in_targets(const Dataset& rows, Family family, std::int64_t outputs) {
+  at::Tensor columns = rows.y.unsqueeze(1);
+  if (family == Family::gaussian || family == Family::student) return columns;
+  if (family == Family::categorical) {
+    columns = at::one_hot(rows.y.to(at::kLong), outputs).to(at::kDouble);
+  } else if (family == Family::poisson) {
+    columns = (columns + 0.5).log();
+  }
+  return (columns - columns.mean(0)) / columns.std(0, false).clamp_min(1e-6);
+}
+
+// What a network's rows look like to a kernel: its numbers, and images as the means of a few fields, standardised.
+at::Tensor coarse_inputs(const Dataset& rows, std::size_t source) {
+  const at::Tensor numbers = rows.networks[source].to(at::kDouble);
+  if (source >= rows.images.size() || !rows.images[source]) return numbers;
+  constexpr std::int64_t kFields = 3;  // by as many
+  const ImageShape& shape = rows.images[source]->known.shape;
+  std::vector<at::Tensor> blocks;
+  for (std::int64_t first = 0, block = rows.block(256); first < rows.size(); first += block) {
+    const std::int64_t end = std::min(first + block, rows.size());
+    const at::Tensor pixels =
+        rows.inputs(source, at::arange(first, end, at::kLong)).narrow(1, 0, shape.numbers()).contiguous();
+    const at::Tensor images = pixels.view({end - first, shape.channels, shape.height, shape.width});
+    blocks.push_back(at::adaptive_avg_pool2d(images, {kFields, kFields}).flatten(1).to(at::kDouble));
+  }
+  const at::Tensor fields = at::cat(blocks);
+  return at::cat({(fields - fields.mean(0)) / fields.std(0, false).clamp_min(1e-6), numbers}, 1);
+}
+
 // The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order,
 // so that parameters have the same paths in both.
 struct Surrogate {
@@ -65,7 +96,7 @@ Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Da
     const TermSpec& term = spec.terms[t];
     Product stand_ins;
     for (std::size_t a = 0; a < term.networks.size(); ++a, ++source) {
-      const at::Tensor inputs = rows.networks[source].to(at::kDouble);
+      const at::Tensor inputs = coarse_inputs(rows, source);
       Call call;
       call.name = "rbf";
       call.position = 1'000'000 + source;  // its own place: shared by the products of this term
@@ -131,8 +162,11 @@ void limit_variance(Model& model, const at::Tensor& x) {
 
 }  // namespace
 
-void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t seed, Encoder& encoder) {
+void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family, std::uint64_t seed, Encoder& encoder) {
   const at::Tensor few = few_rows(rows, kSpectrumRows, seed);
+  at::Tensor targets = stand_in_targets(rows, family, std::ssize(encoder.classes));
+  // of several classes one contrast: what differs between them shows
+  if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
   for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
     KernelColumn& column = encoder.kernel_columns[d];
     const auto reads = [&](const Call& call) {
@@ -145,21 +179,22 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, std::uint64_t 
     }
     if (!wanted || !column.levels.empty()) continue;
     const at::Tensor x = rows.x.select(1, static_cast<std::int64_t>(d)).index_select(0, few).contiguous();
-    const at::Tensor y = rows.y.index_select(0, few).contiguous();
+    const at::Tensor y = targets.select(1, 0).index_select(0, few).contiguous();
     const auto count = static_cast<std::size_t>(x.size(0));
     column.summary.frequencies =
         strongest_frequencies({x.data_ptr<double>(), count}, {y.data_ptr<double>(), count}, kPeaks);
   }
 }
 
-double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, std::uint64_t seed,
+double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Family family, std::uint64_t seed,
                   const std::function<bool()>& keep_going, std::optional<double> log_noise) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
+  const at::Tensor y = stand_in_targets(few, family, model.outputs());
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
   Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
   EvidenceSearch objective(
       kernel, surrogate.products, few.size(),
-      [&](const at::Tensor& noise) { return exact_evidence(kernel, model.spec().share(), surrogate.x, few.y, noise); },
+      [&](const at::Tensor& noise) { return exact_evidence(kernel, model.spec().share(), surrogate.x, y, noise); },
       log_noise);
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
 

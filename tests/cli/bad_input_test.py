@@ -114,8 +114,8 @@ class BadInput(WithModels):
              't.csv:5: column "x": "red" is not a number; a word for a missing value can be declared with --na'),
             ({"t.csv": csv_text(rows(40))}, fit("t.csv", "y ~ rbf(site)"), 3,
              'column "site" holds categories (a, ...); only categorical(site) and networks read them'),
-            ({"t.csv": csv_text(rows(40))}, fit("t.csv", "site ~ rbf(x)"), 3,
-             'the target, column "site", holds text; this version predicts numbers only'),
+            ({"t.csv": csv_text(rows(40))}, fit("t.csv", "site ~ rbf(x)", "--family", "gaussian"), 3,
+             'the target, column "site", holds text; a number is needed, or --family categorical'),
             ({"t.csv": GOOD}, fit("t.csv", "log(y) ~ mlp(x)"), 3,
              'the target, column "y", has the value 0 in row 1; log() takes positive numbers only'),
         ])
@@ -181,8 +181,8 @@ class BadInput(WithModels):
         cases += [
             (table | {"c.ini": "[fit]\nepoch=3\n"}, fit("t.csv", "y ~ mlp(x)", "--config", "c.ini"), 2,
              '--config: no setting named "fit.epoch"; `ick fit --help` shows how to call it'),
-            ({}, [], 2, "a command was expected: fit, predict, evaluate, check, explain, verify, list, completion and "
-                    "manual; `ick --help` shows how to call it"),
+            ({}, [], 2, "a command was expected: fit, pretrain, predict, evaluate, check, explain, verify, list, "
+                    "simulate, completion and manual; `ick --help` shows how to call it"),
             ({}, ["fti", "t.csv"], 2, 'no command named "fti"; did you mean "fit"?'),
             ({}, ["fit", "t.csv"], 2,
              "fit needs a table and a formula, as in ick fit air.csv 'pm25 ~ rbf(x)' --out air.model"),

@@ -107,7 +107,7 @@ class Predict(Table):
     def test_whole_numbers_bind_no_later_row(self):
         lines = ["x,y"] + [f"{i},{i * i % 7}" for i in range(40)]
         (self.folder / "whole.csv").write_text("\n".join(lines) + "\n")
-        self.run_ick("fit", "whole.csv", "y ~ mlp(x)", "--out", "whole", *quick())
+        self.run_ick("fit", "whole.csv", "y ~ mlp(x)", "--out", "whole", "--family", "gaussian", *quick())
         self.assertEqual(len(cells(self.run_ick("predict", "whole", "-", input="x,y\n2.5,0.5\n").stdout)), 2)
         self.run_ick("evaluate", "whole", "-", input="x,y\n2.5,0.5\n3.5,1.5\n")
 

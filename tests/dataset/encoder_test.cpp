@@ -26,7 +26,7 @@ EncoderPlan plan_of(Names kernel, Names network) {
   EncoderPlan plan;
   plan.target = "y";
   plan.kernel_columns = std::move(kernel);
-  if (!network.empty()) plan.network_columns = {std::move(network)};
+  if (!network.empty()) plan.networks = {{std::move(network)}};
   return plan;
 }
 
@@ -39,7 +39,7 @@ TEST(Encoder, ScalesByTheTrainingRowsAlone) {
   const Table table =
       table_of({column_of("a", {1.0, 2.0, 1000.0, 6.0, kGap}), column_of("y", {4.0, 8.0, 500.0, 0.0, 1.0})});
   const Encoder encoder = fit_encoder(table, plan_of({"a"}, {"a"}), {true, true, false, true, false});
-  const NetworkColumn& a = encoder.network_columns[0][0];
+  const NetworkColumn& a = encoder.networks[0].columns[0];
   EXPECT_DOUBLE_EQ(a.scaling.mean, 3.0);
   EXPECT_DOUBLE_EQ(a.scaling.sd, std::sqrt(14.0 / 3.0));
   EXPECT_FALSE(a.has_gaps);  // the gap is in a row that is not in use
@@ -71,9 +71,9 @@ TEST(Encoder, ValuesOfOtherRowsDoNotMatter) {
     EXPECT_EQ(before.kernel_columns[c].summary.root_mean_square, after.kernel_columns[c].summary.root_mean_square);
   }
   for (std::size_t c = 0; c < 3; ++c) {
-    EXPECT_EQ(before.network_columns[0][c].scaling.mean, after.network_columns[0][c].scaling.mean);
-    EXPECT_EQ(before.network_columns[0][c].scaling.sd, after.network_columns[0][c].scaling.sd);
-    EXPECT_EQ(before.network_columns[0][c].info, after.network_columns[0][c].info);
+    EXPECT_EQ(before.networks[0].columns[c].scaling.mean, after.networks[0].columns[c].scaling.mean);
+    EXPECT_EQ(before.networks[0].columns[c].scaling.sd, after.networks[0].columns[c].scaling.sd);
+    EXPECT_EQ(before.networks[0].columns[c].info, after.networks[0].columns[c].info);
   }
   EXPECT_EQ(before.target_scaling.mean, after.target_scaling.mean);
   EXPECT_EQ(before.target_scaling.sd, after.target_scaling.sd);
@@ -99,7 +99,7 @@ TEST(Encoder, StandardisesInFloatForNetworksAndKeepsDoublesForKernels) {
 TEST(Encoder, ConstantColumnsKeepTheirScale) {
   const Table table = table_of({column_of("a", {0.1, 0.1, 0.1}), column_of("y", {1.0, 2.0, 4.0})});
   const Encoder encoder = fit_encoder(table, plan_of({}, {"a"}), {true, true, true});
-  EXPECT_EQ(encoder.network_columns[0][0].scaling.sd, 1.0);
+  EXPECT_EQ(encoder.networks[0].columns[0].scaling.sd, 1.0);
   EXPECT_LT(encode(table, encoder, false).networks[0].abs().max().item<float>(), 1e-12f);
 }
 
@@ -108,7 +108,7 @@ TEST(Encoder, GapsOfNetworks) {
   const Table table = table_of({column_of("a", {1.0, kGap, 3.0, 5.0}), column_of("b", {1.0, 2.0, 3.0, kGap}),
                                 column_of("y", {1.0, 2.0, 3.0, 5.0})});
   const Encoder encoder = fit_encoder(table, plan_of({}, {"a", "b"}), {true, true, true, false});
-  EXPECT_EQ(encoder.width(0), 3);
+  EXPECT_EQ(encoder.networks[0].width(), 3);
   EncodingNotes notes;
   const at::Tensor inputs = encode(table, encoder, true, &notes).networks[0];
   ASSERT_EQ(inputs.sizes(), (std::vector<std::int64_t>{4, 3}));
@@ -125,7 +125,7 @@ TEST(Encoder, CategoriesAreOneNumberForEachLevelSeen) {
       table_of({column_of("s", {0.0, 2.0, 0.0, 3.0, kGap, 1.0}, ColumnType::category, {"A", "B", "C", "D"}),
                 column_of("y", {1.0, 2.0, 3.0, 5.0, 7.0, 4.0})});
   const Encoder encoder = fit_encoder(table, plan_of({}, {"s"}), {true, true, true, true, true, false});
-  EXPECT_EQ(encoder.network_columns[0][0].info.levels, (Names{"A", "C", "D"}));
+  EXPECT_EQ(encoder.networks[0].columns[0].info.levels, (Names{"A", "C", "D"}));
   EncodingNotes notes;
   EXPECT_EQ(numbers(encode(table, encoder, true, &notes).networks[0]),
             (std::vector<double>{1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
@@ -276,7 +276,7 @@ TEST(Encoder, RefusesTargetsThatTeachNothing) {
             "the target, column \"y\", has 1 value in the training rows; expected at least 2 rows to learn from");
   const Table category = table_of({column_of("y", {0.0, 1.0}, ColumnType::category, {"u", "v"})});
   EXPECT_EQ(refusal(category, plan_of({}, {}), {true, true}),
-            "the target, column \"y\", holds text; this version predicts numbers only");
+            "the target, column \"y\", holds text; a number is needed, or --family categorical");
 }
 
 TEST(Encoder, RefusesColumnsThatAreNotNumbers) {
@@ -341,13 +341,13 @@ TEST(Encoder, RefusesAnotherKindOfColumn) {
 TEST(Encoder, ListsWhatItReadsOnce) {
   const Table table = mixed_table(10, 4);
   EncoderPlan plan = plan_of({"day", "a"}, {"a", "site"});
-  plan.network_columns.push_back({"b", "day"});
+  plan.networks.push_back({{"b", "day"}});
   const Encoder encoder = fit_encoder(table, plan, Bools(10, true));
   Names names;
   for (const ColumnInfo& info : encoder.columns()) names.push_back(info.name);
   EXPECT_EQ(names, (Names{"day", "a", "site", "b"}));
   EXPECT_EQ(encoder.columns()[0].time_format, "%Y-%m-%d");
-  EXPECT_EQ(encoder.width(1), 2);
+  EXPECT_EQ(encoder.networks[1].width(), 2);
 }
 
 TEST(Dataset, SelectsRowsInTheOrderAsked) {

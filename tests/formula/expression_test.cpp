@@ -71,6 +71,27 @@ TEST(Parse, ReadsArguments) {
             call("rbf", {"x", "y"}, {start("a", {{1, ""}}), start("b", {{2, ""}})}));
 }
 
+TEST(Parse, ReadsTextColumnsApartAndNestedCalls) {
+  EXPECT_EQ(parse_expression("cnn(x, a=\"dem.tif\", b=`say \"\"`, c=\"\")"),
+            call("cnn", {"x"}, {text("a", "dem.tif"), text("b", "say \"\""), text("c", "")}));
+  EXPECT_FALSE(parse_expression("cnn(x, a=\"word\")") == parse_expression("cnn(x, a=word)"));
+  const Expression patches = parse_expression("cnn(raster=\"dem.tif\", at=(lat, \"l on\"), size=32)");
+  EXPECT_EQ(patches,
+            call("cnn", {"lat", "l on"}, {text("raster", "dem.tif"), columns_apart("at"), start("size", {{32, ""}})}));
+  EXPECT_EQ(patches.call.column_positions, (std::vector<std::size_t>{27, 32}));
+  EXPECT_EQ(print(patches), "cnn(raster=\"dem.tif\", at=(lat, \"l on\"), size=32)");
+
+  Expression outer = call("mlp", {"a", "c"}, {start("layers", {{8, ""}})});
+  outer.call.nested = {call("trees", {"b"}, {start("n", {{10, ""}})}).call, call("g").call};
+  outer.call.nested[1].nested = {call("sphere", {"d"}).call};
+  const Expression read = parse_expression("mlp(a, trees(b, n=10), layers=8, c, g(sphere(d)))");
+  EXPECT_EQ(read, outer);
+  EXPECT_EQ(print(read), "mlp(a, c, trees(b, n=10), g(sphere(d)), layers=8)");
+  EXPECT_EQ(read.call.nested[0].position, 8u);
+  EXPECT_EQ(read.call.nested[0].column_positions, (std::vector<std::size_t>{14}));
+  EXPECT_EQ(read.call.nested[1].nested[0].position, 39u);
+}
+
 TEST(Parse, ADotStandsForTheOtherColumns) {
   Expression all = call("mlp"), others = call("mlp", {"a"}, {start("width", {{8, ""}})});
   all.call.rest = others.call.rest = true;
@@ -124,6 +145,9 @@ TEST(Parse, EveryErrorNamesItsColumn) {
   const std::string item = " where a column or an argument was expected";
   const std::string next_item = " where \",\" or \")\" was expected";
   const std::string value = " where a value such as 0.5, 1y, [1, 2], fixed(1y) or bounded(2, 0.5, 8) was expected";
+  const std::string apart =
+      "found more columns of rbf where all were expected in one place; give a list such as "
+      "at=(lat, lon) or columns by themselves, not both";
   const std::string range = " where a number within the range of a double was expected";
   const std::pair<std::string, std::string> rows[] = {
       {"", "1: found the end of the formula" + kernel},
@@ -144,7 +168,10 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"rbf(x", "6: found the end of the formula" + next_item},
       {"rbf(x * y)", "7: found \"*\"" + next_item},
       {"rbf(lat lon)", "9: found \"lon\"" + next_item},
-      {"rbf(x(y))", "6: found \"(\"" + next_item},
+      {"rbf(\"x\"(y))", "8: found \"(\"" + next_item},
+      {"rbf(x(y)", "9: found the end of the formula" + next_item},
+      {"rbf(x(y)=1)", "9: found \"=\"" + next_item},
+      {"rbf(x(,y))", "7: found \",\"" + item},
       {"rbf(\"x\"=1)", "8: found \"=\"" + next_item},
       {"rbf(", "5: found the end of the formula" + item},
       {"rbf(x,)", "7: found \")\"" + item},
@@ -157,7 +184,16 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"rbf(\"ab", "5: found a quoted name without the closing \" expected"},
       {"rbf(`ab``)", "5: found a quoted name without the closing ` expected"},
       {"rbf(x, a=)", "10: found \")\"" + value},
-      {"rbf(x, a=\"b\")", "10: found the quoted name \"b\"" + value},
+      {"rbf(x, a=fixed(\"b\"))", "16: found the quoted name \"b\" where a number was expected"},
+      {"rbf(x, a=\"b\" \"c\")", "14: found the quoted name \"c\"" + next_item},
+      {"rbf(x, a=\"b)", "10: found a quoted name without the closing \" expected"},
+      {"rbf(a=())", "8: found \")\" where a column was expected"},
+      {"rbf(a=(.))", "8: found \".\" where a column was expected"},
+      {"rbf(a=(x, 2))", "11: found \"2\" where a column was expected"},
+      {"rbf(a=(x y))", "10: found \"y\" where \",\" or \")\" after the columns was expected"},
+      {"rbf(x, a=(y))", "10: " + apart},
+      {"rbf(a=(x), b=(y))", "14: " + apart},
+      {"rbf(a=(x), y)", "12: " + apart},
       {"rbf(x, a=1, b=2, a=3)", "18: found a second \"a\" where each argument was expected once"},
       {"rbf(sphere, x, sphere)", "16: found a second \"sphere\" where each argument was expected once"},
       {"rbf(x, a=1 2)", "12: found \"2\"" + next_item},
@@ -197,6 +233,11 @@ TEST(Parse, BoundsTheNesting) {
       "formula column 201: found parentheses within parentheses more than 200 deep; write the formula with fewer";
   EXPECT_EQ(error_of(repeat("(", 201) + "a()" + repeat(")", 201)), message);
   EXPECT_EQ(error_of(repeat("(", 1'000'000)), message);
+  const std::string calls = repeat("a(", 200) + "x" + repeat(")", 200);
+  EXPECT_EQ(print(parse_expression(calls)), calls);
+  EXPECT_EQ(
+      error_of(repeat("a(", 201) + "x" + repeat(")", 201)),
+      "formula column 403: found parentheses within parentheses more than 200 deep; write the formula with fewer");
 }
 
 TEST(Call, FindsItsArguments) {
@@ -215,7 +256,8 @@ TEST(Equality, SeesEverythingButThePosition) {
         "k(x, c=bounded(1y, 0y, 2y), b=word)", "k(x, a=bounded(3y, 0y, 2y), b=word)",
         "k(x, a=bounded(1d, 0y, 2y), b=word)", "k(x, a=bounded(1y, 1y, 2y), b=word)",
         "k(x, a=bounded(1y, 0y, 3y), b=word)", "k(x, a=bounded(1y, 0y, 2y), b=sword)", "k(x, a=fixed(1y), b=word)",
-        "k(x, a=bounded(1y, 0y, 2y))", "k(x, b=word, a=bounded(1y, 0y, 2y))"}) {
+        "k(x, a=bounded(1y, 0y, 2y))", "k(x, b=word, a=bounded(1y, 0y, 2y))", "k(x, a=bounded(1y, 0y, 2y), b=\"word\")",
+        "k(x, a=bounded(1y, 0y, 2y), b=word, c())"}) {
     EXPECT_FALSE(parse_expression(text) == parse_expression(other)) << other;
   }
 }
@@ -233,6 +275,9 @@ TEST(Print, WritesWhatItsTableSays) {
       {"rbf(a=+1.50km, x)", "rbf(x, a=1.5km)"},
       {"k(a=[1],b=[-1,2e-9h])", "k(a=1, b=[-1, 2e-09h])"},
       {"k(x,a=fixed( [1,2] ),b=bounded([1y],.5y,8y),c=w.d)", "k(x, a=fixed([1, 2]), b=bounded(1y, 0.5y, 8y), c=w.d)"},
+      {"k(a=`b\"c`,d=\"\",e=\"plain\")", "k(a=\"b\"\"c\", d=\"\", e=\"plain\")"},
+      {"k(a=1,at=( lat,`l on`,\"sphere\" ),.)", "k(., a=1, at=(lat, \"l on\", \"sphere\"))"},
+      {"k(f( ),x,g(y,h(z,a=1)),sphere)", "k(x, f(), g(y, h(z, a=1)), sphere)"},
       {"größe(温度, \"µ m\", a=7µm)", "größe(温度, \"µ m\", a=7µm)"},
   };
   for (const auto& [text, printed] : rows) {

@@ -152,6 +152,7 @@ TEST_F(Fuzz, MutatedTextParsesOrIsAUsageError) {
   const Strings formulas = {
       "y ~ rbf(x) * (periodic(t, period=1y) + linear(t))",
       "log(y) ~ cnn(image, .) * k(\"wind speed\", `a``b`, a=bounded([1e3d, -2], .5, 8km)) + matern32(lat, lon, sphere)",
+      "y ~ cnn(raster=\"dem.tif\", at=(lat, `l on`), size=32) * mlp(a, trees(b, n=10), k(\"c\"))",
       "\"PM 2.5\" ~ größe(温度, a=fixed(2.5e-3µm), features=nystrom) + constant()",
   };
   const std::string bytes = "()[]+*,=~\"`. -e019ayinf_\n\\%\x80\xc3\xff" + std::string(1, '\0');

@@ -42,6 +42,19 @@ inline Argument word(std::string name, std::string value) {
   return argument;
 }
 
+inline Argument text(std::string name, std::string value) {
+  Argument argument = word(std::move(name), std::move(value));
+  argument.kind = Argument::Kind::text;
+  return argument;
+}
+
+// The call's columns are this argument's value.
+inline Argument columns_apart(std::string name) {
+  Argument argument = start(std::move(name), {});
+  argument.kind = Argument::Kind::columns;
+  return argument;
+}
+
 inline Argument flag(std::string name) {
   Argument argument = start(std::move(name), {});
   argument.kind = Argument::Kind::flag;
@@ -74,8 +87,8 @@ class RandomTrees {
 
   Expression tree(int depth) {
     if (depth == 0 || one_in(4)) {
-      Expression leaf = call(pick(kNames), columns(), arguments());
-      leaf.call.rest = one_in(5);
+      Expression leaf;
+      leaf.call = any_call(2);
       return leaf;
     }
     std::vector<Expression> operands(2 + below(2));
@@ -111,6 +124,15 @@ class RandomTrees {
     return list;
   }
 
+  Call any_call(int depth) {
+    Call drawn = call(pick(kNames), columns(), arguments()).call;
+    drawn.rest = one_in(5);
+    if (!drawn.columns.empty() && one_in(6)) drawn.arguments.push_back(columns_apart("at"));
+    if (depth > 0 && one_in(6)) drawn.nested.resize(1 + below(2));
+    for (Call& nested : drawn.nested) nested = any_call(depth - 1);
+    return drawn;
+  }
+
   Strings columns() {
     Strings list(below(4));
     for (std::string& column : list) column = pick(kColumns);
@@ -128,6 +150,8 @@ class RandomTrees {
         list.push_back(bounded(name, quantities(), quantity(), quantity()));
       else if (one_in(4))
         list.push_back(word(name, pick({"nystrom", "sphere", "information", "n.a"})));
+      else if (one_in(4))
+        list.push_back(text(name, pick(kColumns)));
     }
     if (one_in(4)) list.push_back(flag("sphere"));
     return list;

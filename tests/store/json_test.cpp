@@ -129,7 +129,7 @@ TEST(Json, EncodersComeBack) {
   plan.log_target = true;
   plan.kernel_columns = {"day", "floor", "site", "b"};
   plan.level_columns = {"floor", "site"};
-  plan.network_columns = {{"a", "site", "day"}, {"b"}};
+  plan.networks = {{{"a", "site", "day"}}, {{"b"}}};
   plan.units = {{"b", "km"}};
   plan.gaps = Gaps::drop;
   Table table = mixed_table(30, 1);
@@ -159,11 +159,11 @@ TEST(Json, EncodersComeBack) {
     EXPECT_EQ(a.summary.levels, b.summary.levels);
     EXPECT_EQ(a.summary.frequencies, b.summary.frequencies);
   }
-  ASSERT_EQ(back.network_columns.size(), 2u);
-  ASSERT_EQ(back.network_columns[0].size(), 3u);
-  EXPECT_EQ(back.width(0), encoder.width(0));
+  ASSERT_EQ(back.networks.size(), 2u);
+  ASSERT_EQ(back.networks[0].columns.size(), 3u);
+  EXPECT_EQ(back.networks[0].width(), encoder.networks[0].width());
   for (std::size_t c = 0; c < 3; ++c) {
-    const NetworkColumn &a = back.network_columns[0][c], &b = encoder.network_columns[0][c];
+    const NetworkColumn &a = back.networks[0].columns[c], &b = encoder.networks[0].columns[c];
     EXPECT_EQ(a.info, b.info);
     EXPECT_EQ(a.scaling.mean, b.scaling.mean);
     EXPECT_EQ(a.scaling.sd, b.scaling.sd);

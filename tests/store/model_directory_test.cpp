@@ -17,7 +17,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/file.h"
-#include "ick/store/safetensors.h"
+#include "ick/net/safetensors.h"
 #include "ick/table/csv.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
@@ -66,7 +66,7 @@ void expect_round_trip(const ModelCase& made) {
   EXPECT_EQ(stored.origin.path, "table.csv");
   EXPECT_EQ(stored.origin.columns, made.table.names());
   EXPECT_EQ(stored.origin.fingerprint, 77u);
-  EXPECT_EQ(stored.format, 2);
+  EXPECT_EQ(stored.format, 3);
   EXPECT_EQ(print(stored.model.spec().formula), print(made.plan.spec.formula));
   EXPECT_EQ(stored.model.noise, 0.37);
   EXPECT_EQ(read_file(path + "/train.log.jsonl"), "{\"epoch\": 1}\n");
@@ -129,8 +129,8 @@ TEST(ModelDirectory, RoundTripOfNames) {
                                                    {"y", "PM 2.5"}});
   Formula formula;
   formula.target = "PM 2.5";
-  Call network{"mlp", {"wind speed, \"max\"", "mean", "gr\u00f6\u00dfe", "predicted_mean"}, false, {}, 12, {}};
-  Call kernel{"rbf", {"day"}, false, {}, 60, {}};
+  Call network{"mlp", {"wind speed, \"max\"", "mean", "gr\u00f6\u00dfe", "predicted_mean"}, {}, false, {}, 12, {}};
+  Call kernel{"rbf", {"day"}, {}, false, {}, 60, {}};
   Expression product;
   product.kind = Expression::Kind::product;
   product.operands = {{Expression::Kind::call, network, {}}, {Expression::Kind::call, kernel, {}}};
@@ -260,9 +260,9 @@ std::string rewritten(const std::string& text, const std::function<void(Json&)>&
 
 TEST_P(Damage, NewerFormats) {
   const std::string file = path_ + "/model.json", whole = read_file(file);
-  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 3; }));
+  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 4; }));
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
-            "f/model.json: written in format 3, but this ick reads formats up to 2; use a newer ick");
+            "f/model.json: written in format 4, but this ick reads formats up to 3; use a newer ick");
   overwrite(file, rewritten(whole, [](Json& json) { json["formula"] = "y ~ wavelet(a)"; }));
   const std::string version = Json::parse(whole).at("ick_version");
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
@@ -435,12 +435,12 @@ TEST(Checkpoint, DamageIsSeen) {
 TEST(Checkpoint, OfANewerFormat) {
   const ScratchFolder folder;
   const std::string path = folder / "c";
-  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 3})"}});
+  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 4})"}});
   const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   for (int byte = 0; byte < 4; ++byte) bytes += static_cast<char>(sum >> (8 * byte) & 0xff);
   overwrite(path, bytes);
   EXPECT_EQ(message_of<DataError>([&] { load_checkpoint(path); }, path),
-            "f: written in format 3, but this ick reads formats up to 2; use a newer ick");
+            "f: written in format 4, but this ick reads formats up to 3; use a newer ick");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ick/store/safetensors.h"
+#include "ick/net/safetensors.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::string refusal(const std::string& bytes) {
 // read_safetensors.py compares what it finds in the file with the same numbers.
 TEST(Safetensors, ForAnotherReader) {
   const at::Tensor index = at::arange(6, at::kDouble);
-  const TensorList tensors = {
+  const TensorState tensors = {
       {"flags", at::arange(5).remainder(3) == 0},
       {"single", (index / 7.0).to(at::kFloat).view({2, 3}).set_requires_grad(true)},
       {"b\u00fcschel \"x\"\n", index.sqrt().view({2, 3}).t()},
@@ -59,7 +59,7 @@ TEST(Safetensors, ForAnotherReader) {
   if (const char* path = std::getenv("ICK_SAFETENSORS")) write_file(path, bytes);
 
   Texts found_metadata = {{"left", "over"}};
-  TensorList found;
+  TensorState found;
   {
     const std::string copy = bytes;  // gone when the tensors are compared
     found = parse_safetensors(copy, "a", &found_metadata);
@@ -79,7 +79,7 @@ TEST(Safetensors, ByHand) {
   const std::string header =
       "{\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
       "\"a\":{\"data_offsets\":[2,10],\"shape\":[2,1],\"dtype\":\"I32\"}}   ";
-  const TensorList found = parse_safetensors(file_of(header, numbers), "a");
+  const TensorState found = parse_safetensors(file_of(header, numbers), "a");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].first, "b");
   EXPECT_TRUE(at::equal(found[0].second, at::tensor({1, 2}).to(at::kByte)));
@@ -165,7 +165,7 @@ TEST(Safetensors, RefusesToWrite) {
 
 // Whatever one byte becomes, and wherever the file is cut, the answer is a refusal or tensors of the same sizes.
 TEST(Safetensors, AnyDamage) {
-  const TensorList tensors = {{"w", at::rand({2, 3}, at::kDouble)}, {"m", at::tensor({1, 0, 1}).to(at::kBool)}};
+  const TensorState tensors = {{"w", at::rand({2, 3}, at::kDouble)}, {"m", at::tensor({1, 0, 1}).to(at::kBool)}};
   const std::string bytes = safetensors_bytes(tensors, {{"k", "v"}});
   for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(refusal(bytes.substr(0, size)), "no error") << size;
   EXPECT_NE(refusal(bytes + '\0'), "no error");
@@ -176,7 +176,7 @@ TEST(Safetensors, AnyDamage) {
     for (int flip = 1; flip < 256; ++flip) {
       std::string damaged = bytes;
       damaged[place] = static_cast<char>(damaged[place] ^ flip);
-      TensorList found;
+      TensorState found;
       try {
         found = parse_safetensors(damaged, "a");
       } catch (const DataError&) {

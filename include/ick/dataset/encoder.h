@@ -3,29 +3,17 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ick/dataset/network_inputs.h"
 #include "ick/kernel/declaration.h"
 #include "ick/table/table.h"
 
 namespace ick {
-
-// value -> (value - mean) / sd
-struct Scaling {
-  double mean = 0.0, sd = 1.0;
-};
-
-// A column as a network reads it: a number (or time) standardised; a category as one number per level; a further 0/1
-// number where training rows had gaps, which are filled with the mean.
-struct NetworkColumn {
-  ColumnInfo info;
-  Scaling scaling;
-  bool has_gaps = false;
-
-  std::int64_t width() const;  // numbers it becomes
-};
 
 // A column as a kernel reads it: in its own unit, a category or a whole number as the code of its level.
 struct KernelColumn {
@@ -42,24 +30,34 @@ enum class Gaps { refuse, drop, fill };  // what to do with rows where a kernel'
 struct Encoder {
   ColumnInfo target;
   bool log_target = false;
-  Scaling target_scaling;  // after the logarithm
+  std::vector<std::string> classes;  // text of class 0, 1, ..., when the target is one of several; else empty
+  Scaling target_scaling;            // after the logarithm; 0 and 1 where the target is not to be scaled
+  Scaling target_summary;            // mean and deviation of the training rows' targets, scaled or not
   Gaps gaps = Gaps::refuse;
-  std::vector<KernelColumn> kernel_columns;                 // columns of x, in order
-  std::vector<std::vector<NetworkColumn>> network_columns;  // of each network, in the order of the model
+  std::vector<KernelColumn> kernel_columns;  // columns of x, in order
+  std::vector<NetworkInputs> networks;       // of each network, in the order of the model
 
   std::vector<ColumnInfo> columns() const;  // everything it reads but the target, for the reader of the next table
-  std::int64_t width(std::size_t network) const;
 };
 
 // Rows as tensors.
 struct Dataset {
-  at::Tensor x;                      // (n, D) in float64: what kernels read
-  std::vector<at::Tensor> networks;  // (n, F) in float32, for each network
-  at::Tensor y;                      // (n) in float64, standardised; undefined when not asked for
-  std::vector<std::int64_t> rows;    // which row of the table each one is
+  at::Tensor x;                                  // (n, D) in float64: what kernels read
+  std::vector<at::Tensor> networks;              // (n, F) in float32, for each network: what it reads besides images
+  std::vector<std::optional<RowImages>> images;  // for each network; empty when none reads images
+  at::Tensor y;  // (n) in float64: standardised, or the number of a class, or a count; undefined when not asked for
+  std::vector<std::int64_t> rows;  // which row of the table each one is
 
   std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
   Dataset select(const at::Tensor& index) const;  // (m) in int64
+
+  // What a network reads of some rows, (m) in int64: pixels, then the other numbers, (m, F) in float32. `image` may be
+  // a stand-in for RowImages::load, with the place of the row in the dataset.
+  using LoadImage = std::function<void(std::int64_t row, std::int64_t image, float* to)>;
+  at::Tensor inputs(std::size_t network, const at::Tensor& index, const LoadImage& load = {}) const;
+
+  std::int64_t block(std::int64_t most) const;  // rows to evaluate at once: fewer of large images
+  at::Tensor complete() const;                  // (n) in bool: rows that have all that kernels read, and their images
 };
 
 // `count` of the rows 0 .. rows - 1 drawn without replacement, in order; all when there are no more. (m) in int64
@@ -73,22 +71,26 @@ struct EncodingNotes {
   std::map<std::string, std::int64_t> unseen;  // cells with a level that training rows do not have, by column
 };
 
+enum class TargetKind { number, count, classes };
+
 struct EncoderPlan {
   std::string target;
   bool log_target = false;
+  TargetKind kind = TargetKind::number;
   std::vector<std::string> kernel_columns;
-  std::vector<std::string> level_columns;                 // those of them that categorical() reads
-  std::vector<std::vector<std::string>> network_columns;  // of each network
-  std::map<std::string, std::string> units;               // of columns, as declared
+  std::vector<std::string> level_columns;    // those of them that categorical() reads
+  std::vector<NetworkPlan> networks;         // of each network
+  std::map<std::string, std::string> units;  // of columns, as declared
   Gaps gaps = Gaps::refuse;
+  std::uint64_t seed = 0;  // of random trees, and of which images are looked at
 };
 
 // Fits scalings and levels on the rows of `table` where `use` is true. DataError names column and reason: text,
 // constant target, no rows, a logarithm of what is not positive.
 Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use);
 
-// Those of the rows in `use` that kernels can read: all of them, or without the gaps when these are dropped. DataError
-// when gaps are refused and there is one.
+// Those of the rows in `use` that kernels, and networks on images, can read: all of them, or without the gaps when
+// these are dropped. DataError when gaps are refused and there is one.
 std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use);
 
 // `with_target`: rows without a target are dropped and y is filled; else y stays undefined and every row is kept, with

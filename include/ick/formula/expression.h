@@ -22,23 +22,27 @@ struct Quantity {
 //   period=fixed(1y)               hold at 1y
 //   lengthscale=bounded(2, 0.5, 8) start at 2, stay between 0.5 and 8
 //   features=nystrom               a word: an option, not a parameter
+//   raster="dem.tif"               text in quotes: a file
+//   at=(lat, lon)                  columns, which become those of the call
 //   sphere                         a flag: the bare word (inputs are latitude and longitude in degrees); "sphere" in
 //                                  quotes is a column
 struct Argument {
-  enum class Kind { start, fixed, bounded, word, flag };
+  enum class Kind { start, fixed, bounded, word, text, columns, flag };
   std::string name;
   Kind kind = Kind::start;
-  std::vector<Quantity> values;                  // one, or one per input or component; none for a word or a flag
+  std::vector<Quantity> values;                  // one, or one per input or component; none for words, text, flags
   std::optional<Quantity> low, high;             // for bounded
-  std::string word;                              // for word
+  std::string word;                              // for word and text
   std::size_t position = 0;                      // column of the formula, from 1
   bool operator==(const Argument& other) const;  // position does not count
 };
 
-// name(column, column, argument=value): a kernel or a network on its columns.
+// name(column, column, argument=value): a kernel or a network on its columns, or on transformations of columns, which
+// are calls themselves: mlp(a, trees(b, n=10)).
 struct Call {
   std::string name;
   std::vector<std::string> columns;
+  std::vector<Call> nested;
   bool rest = false;  // `.` among the columns: all that the formula uses nowhere else; "." in quotes is a column
   std::vector<Argument> arguments;
   std::size_t position = 0;

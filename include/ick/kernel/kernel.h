@@ -45,8 +45,8 @@ class Kernel {
   const ParameterSet& parameters() const { return *parameters_; }
 
   Kernel select(const std::vector<std::size_t>& products) const;  // some products of the sum
-  Kernel term(std::size_t t) const;                   // one product of the sum
-  Kernel factor(std::size_t t, std::size_t f) const;  // one kernel of that product
+  Kernel term(std::size_t t) const;                               // one product of the sum
+  Kernel factor(std::size_t t, std::size_t f) const;              // one kernel of that product
 
   // The reference path: composed tensor operations in float64, differentiable in parameters and inputs.
   // x (n, D) or (E, n, D), y (m, D) or (E, m, D) -> (E, n, m)

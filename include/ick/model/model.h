@@ -19,7 +19,7 @@ namespace ick {
 // Rows of a mini-batch.
 struct Batch {
   at::Tensor x;                           // (B, D) in float64
-  std::vector<at::Tensor> networks;       // (B, F) in float32, for each network
+  std::vector<at::Tensor> networks;       // (B, F) in float32, for each network; of images pixels first
   at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
   std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
   at::Tensor weights = {};                // (E, B) of the rows in the loss; undefined: all one
@@ -29,6 +29,8 @@ Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count);  //
 
 struct ModelOptions {
   std::int64_t members = 1;  // E
+  std::int64_t outputs = 1;  // C: functions that one model has, one for each class
+  bool own_kernels = false;  // each of them has kernel parameters of its own
   std::uint64_t seed = 0;
   std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
   Path path = Path::fused;                       // of feature maps
@@ -40,10 +42,8 @@ enum class LayerPrior {
   even,   // weights and biases of a layer alike, N(0, 1 / (H + 1)), for hidden units that have been trained
 };
 
-using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
-
 // The composite model, E members at once, in standardised units of the target:
-//   f(x) = bias + T^-1/2 sum_t sum_k prod_a f_tak(x_a) z_tk(x)
+//   f_c(x) = bias_c + T^-1/2 sum_t sum_k prod_a f_tack(x_a) z_tk(x),   c = 1 .. C
 // T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the
 // bias is nought) for any number of terms, networks and kernels.
 class Model {
@@ -55,20 +55,22 @@ class Model {
   Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options);
 
   std::int64_t members() const { return options_.members; }
+  std::int64_t outputs() const { return options_.outputs; }
   const ModelSpec& spec() const { return spec_; }
   std::int64_t features() const;  // of all terms
   std::int64_t features_of(std::size_t t) const { return terms_.at(t).features; }
 
-  // (E, B) in float32, differentiable in all parameters. Dropout is on when a generator is given.
-  at::Tensor operator()(const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
+  // (E, B), with several outputs (E, B, C), in float32, differentiable in all parameters. With a generator this is a
+  // step of training: dropout is on.
+  at::Tensor operator()(const Batch& batch, const std::optional<at::Generator>& training = {}) const;
 
-  // Features of each term's kernels, (E, B, p) in float32; undefined for terms without.
+  // Features of each term's kernels, (E, B, p), of own kernels (E C, B, p), in float32; undefined for terms without.
   std::vector<at::Tensor> features_at(const at::Tensor& x) const;
 
-  // One term of the sum, with its share of T^-1/2: (E, B)
-  at::Tensor term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& dropout = {}) const;
+  // One term of the sum, with its share of T^-1/2: (E, B) or (E, B, C)
+  at::Tensor term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& training = {}) const;
 
-  // The model as it is linear in its last layers, everything before them held:
+  // The model as it is linear in its last layers, everything before them held (for one output only, as all below):
   //   f = sum_b sum_ij w_bij left_bi right_bj,   w ~ N(0, 1) at the start
   // One pair for each term: left of its first network, right of its kernels and other networks. With LayerPrior::even
   // a last pair is the bias.
@@ -99,6 +101,7 @@ class Model {
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
   std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
+  std::vector<NamedTensor> buffers() const;             // of networks
 
   std::int64_t trainable() const;  // numbers of all these
 
@@ -127,21 +130,21 @@ class Model {
     std::vector<std::size_t> sources;   // which Batch::networks each reads
     std::unique_ptr<FeatureMap> map;    // null without kernels
     std::vector<std::size_t> products;  // of the kernel
-    at::Tensor weight;                  // (E, p) float32 leaf, without networks
+    at::Tensor weight;                  // (E, C p) float32 leaf, without networks
     std::int64_t features = 1;          // p
   };
 
   void make_kernel(const Encoder& encoder);
-  void make_networks(const Encoder& encoder);
+  void make_networks(const Encoder& encoder, const TensorState* stored = nullptr);
   MapOptions map_options(std::size_t t) const;
   at::Tensor signal(const Term& term, const Batch& batch) const;
-  at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& dropout) const;
+  at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& training) const;
 
   ModelSpec spec_;
   ModelOptions options_;
   std::unique_ptr<Kernel> kernel_;  // all products of all terms: a kernel written once is one kernel
   std::vector<Term> terms_;
-  at::Tensor bias_;  // (E, 1) float32 leaf
+  at::Tensor bias_;  // (E, C) float32 leaf
 };
 
 }  // namespace ick

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/dataset/network_inputs.h"
 #include "ick/feature/feature_map.h"
 #include "ick/formula/formula.h"
 #include "ick/table/table.h"
@@ -43,5 +44,11 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
 void choose_features(ModelSpec& spec, std::int64_t rows);
 
 std::string print(const TermSpec& term);
+
+// What the call of a network asks of its rows: columns, transformations of columns, images. UsageError points at the
+// column of the formula.
+NetworkPlan network_plan(const Call& call);
+Augmentation augmentation_of(const Call& call);
+Call without_sources(const Call& call);  // only what the network itself reads
 
 }  // namespace ick

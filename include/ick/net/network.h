@@ -4,14 +4,17 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ick/formula/expression.h"
+#include "ick/table/image.h"
 
 namespace ick {
 
@@ -21,6 +24,9 @@ struct NamedTensor {
   at::Tensor value;    // float32 leaf that requires a gradient
   bool decays = true;  // weight decay applies: weights yes; biases and norms no
 };
+
+// Tensors by their paths, in order: what is kept of a model, or of a part of it.
+using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
 
 // Features that a pair of vectors makes by all products of an element of each:  sum_ij w_ij left_i right_j
 struct BilinearFeatures {
@@ -40,22 +46,26 @@ struct DensePrior {
   std::vector<Layer> layers;
 };
 
-// f(x): E networks at once, on the columns of one source. Outputs start as draws of a prior with mean 0 and variance
-// about one for standardised inputs.
+// f(x): E networks at once, on the columns or the image of one source. Outputs start as draws of a prior with mean 0
+// and variance about one for standardised inputs.
 class Network {
  public:
   virtual ~Network() = default;
   virtual std::int64_t outputs() const = 0;  // p
 
-  // x (B, F) or (E, B, F) in float32 -> (E, B, p). Dropout is on when a generator is given.
-  virtual at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const = 0;
+  // x (B, F) or (E, B, F), of networks on images (B, C H W + F), pixels first, in float32 -> (E, B, p). A generator makes
+  // this a step of training: dropout is on, and norms over the batch are of this batch and learn from it.
+  virtual at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& training = {}) const = 0;
 
   // The last layer is linear: f(x) = hidden(x) W + b, hidden (E, B, H), W (E, H, p), b (E, 1, p).
-  virtual at::Tensor hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const = 0;
+  virtual at::Tensor hidden(const at::Tensor& x, const std::optional<at::Generator>& training = {}) const = 0;
   virtual const at::Tensor& last_weight() const = 0;
   virtual const at::Tensor& last_bias() const = 0;
 
   virtual std::vector<NamedTensor> parameters() const = 0;  // paths below the network: layer1.weight
+  // What is kept with the parameters but not learned by gradients: running means of norms, (E, ...); anything that
+  // comes with the network from elsewhere.
+  virtual std::vector<NamedTensor> buffers() const { return {}; }
 
   // The law that parameters are drawn from at the start; no value for a network that is not fully connected.
   virtual std::optional<DensePrior> dense_prior() const { return std::nullopt; }
@@ -69,22 +79,28 @@ class Network {
 
 // What a network is made with, besides its arguments in the formula.
 struct NetworkContext {
-  std::int64_t inputs = 1;   // F
+  std::int64_t inputs = 1;   // F; of networks on images what they read besides
+  ImageShape image;          // C, H, W, for networks on images
   std::int64_t outputs = 1;  // p
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
   std::vector<std::int64_t> default_layers = {128, 64};  // hidden widths when the formula gives none
+  // A buffer of the network that this one is to be again, by its path; null when it is made for the first time.
+  std::function<at::Tensor(const std::string& path)> stored;
 };
 
 struct NetworkArgument {
   std::string_view name, text, default_text;
 };
 
+enum class Reads { columns, image };
+
 // One kind of network, by its name in formulas.
 struct NetworkRow {
   std::string_view name, text;
   std::span<const NetworkArgument> arguments;
   std::unique_ptr<Network> (*make)(const Call& call, const NetworkContext& context) = nullptr;
+  Reads reads = Reads::columns;
 };
 
 std::span<const NetworkRow> network_table();

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/model/class_scores.h"
+#include "ick/model/family.h"
 #include "ick/model/metrics.h"
 #include "ick/model/model.h"
 #include "ick/posterior/calibration.h"
@@ -31,11 +33,17 @@ struct Prediction {
   std::vector<double> location, scale;  // of the Gaussian: the same as mean and sd, or of the logarithm for log targets
   std::vector<double> function_sd;      // of the function alone, without the noise; for log targets of the logarithm
   std::vector<std::vector<Support>> support;  // for each source of FittedModel::support, when asked for
+
+  // Of a target that is one of several classes, instead of all numbers above: for each class its probabilities, and
+  // whether it is in the row's set of classes; the most probable one of each row, -1 where it cannot be predicted.
+  std::vector<std::vector<double>> probability;
+  std::vector<std::vector<bool>> in_set;
+  std::vector<std::int64_t> most_probable;
 };
 
 // What to predict besides the mean and its deviation.
 struct PredictOptions {
-  double level = 0.9;    // of the interval
+  double level = 0.9;    // of the interval, or the set of classes
   bool support = false;  // say for each row and source whether it lies inside the training rows
 };
 
@@ -52,7 +60,10 @@ struct FittedModel {
   Encoder encoder;
   ModelOptions options;
   std::shared_ptr<const Model> model;
-  double noise = 1.0;  // sd of an observation about the function, in standardised units
+  Family family = Family::gaussian;
+  Link link = Link::logit;
+  double temperature = 1.0;  // of classes: their functions are divided by it, so that probabilities are calibrated
+  double noise = 1.0;  // sd of an observation about the function, in standardised units; of counts, over root mean
   // The same as a function of the row: this model's mean, about that of its training rows, is the logarithm of the
   // noise's variance over noise^2. `noise` is then that of a typical row.
   std::shared_ptr<const FittedModel> noise_model;
@@ -75,11 +86,16 @@ struct FittedModel {
   // Rows one after the other in blocks: memory does not grow with the table beyond its tensors.
   Prediction predict(const Table& table, const PredictOptions& options = {}, EncodingNotes* notes = nullptr) const;
 
-  // Mean and variance of the function (without noise) of encoded rows, standardised: (n) each, in float64.
+  // Mean and variance of the function (without noise; of counts, the rate) of encoded rows, standardised: (n) each, in
+  // float64.
   std::pair<at::Tensor, at::Tensor> predict_function(const Dataset& rows) const;
-  // The variance of the noise of these rows of a table, standardised: (n) in float64; not a number where a column that
-  // the noise's model reads is missing.
-  at::Tensor noise_variance(const Table& table, const Dataset& rows) const;
+  // The function of each member, of categorical (E, n, C), of bernoulli (E, n), in float32.
+  at::Tensor member_functions(const Dataset& rows) const;
+  // Of each class, the mean over members: (n, C) in float64.
+  at::Tensor predict_probabilities(const Dataset& rows) const;
+  // The variance of the noise of these rows of a table, whose function has the mean `mean` (n) (only counts need it),
+  // standardised: (n) in float64; not a number where a column that the noise's model reads is missing.
+  at::Tensor noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean = {}) const;
 
   // Back to the target's units.
   Prediction in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
@@ -88,6 +104,13 @@ struct FittedModel {
   // Scores of rows with a target, `rows` being some of the table's; DataError when there are none.
   Scores evaluate(const Table& table, EncodingNotes* notes = nullptr) const;
   Scores evaluate(const Table& table, const Dataset& rows) const;
+  // The same of classes.
+  ClassScores evaluate_classes(const Table& table, EncodingNotes* notes = nullptr) const;
+  ClassScores evaluate_classes(const Dataset& rows) const;
+  // A set holds the classes of probability at least 1 - threshold(level), and the most probable one. Sets hold the
+  // class of a further row with probability at least `level` (split conformal prediction); all of them where there are
+  // too few rows to calibrate on.
+  double threshold(double level) const;
 
   std::vector<ParameterValue> kernel_values() const;
 };

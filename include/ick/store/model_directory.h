@@ -12,10 +12,11 @@ namespace ick {
 //   model.json            format version, formula, settings, columns with units and levels, scalings, kernels, scores
 //   weights.safetensors   parameters and inducing points
 //   posterior.safetensors what variances, intervals and support need
-//   golden.csv            rows with their predictions, for verify_model
+//   golden.csv            rows with their predictions, for verify_model; of models that read images golden.safetensors
+//                         with what networks and kernels read of the rows, pixels included, and the functions
 //   train.log.jsonl       one line for each epoch
 // It appears whole or not at all. Nothing else is needed to predict.
-inline constexpr int kModelFormat = 2;
+inline constexpr int kModelFormat = 3;
 
 struct DataOrigin {
   std::string path;  // as given

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/table/image.h"
 #include "ick/table/table.h"
 
 namespace ick {
@@ -15,8 +16,10 @@ struct ReadOptions {
   std::vector<ColumnInfo> known;  // by name: types given by the user or by a model; the others are inferred
   std::vector<std::string> only;  // columns to keep, empty for all; the others are skipped, not parsed
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "-"};  // cells
-  int most_levels = 1000;  // a text column with more different values is text, not a category
-  int threads = 0;         // 0: all cores
+  int most_levels = 1000;    // a text column with more different values is text, not a category
+  int threads = 0;           // 0: all cores
+  std::string image_folder;  // that names of images are relative to; empty: the table's own
+  std::int64_t image_cache = ImageStore::kCacheBytes;
 };
 
 // Cells: blanks around a cell belong to it only within quotes; blank lines are passed over; a column without a name is

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,10 +30,14 @@ struct Column {
   std::int64_t missing = 0;       // cells without a value
 };
 
+class ImageStore;
+
 // Columns of the same length, by name.
 struct Table {
   std::vector<Column> columns;
   std::int64_t rows = 0;
+  std::int64_t rows_before = 0;        // of the file, of a block of it
+  std::shared_ptr<ImageStore> images;  // that its cells name; null for a table that was not read from a file
 
   const Column* find(std::string_view name) const;  // null when absent
   // DataError with the nearest name when absent; `place` (may be empty) starts the message: "formula column 7: ".

@@ -14,13 +14,16 @@ namespace ick {
 
 // Where a fit stands, after each epoch (or step of L-BFGS).
 struct Progress {
-  std::string phase;  // "warm start", "train", "refit"
+  std::string phase;             // "warm start", "train", "refit"
+  std::string measure = "rmse";  // of the validation score: rmse, log_loss (of classes) or surprise (of counts)
   std::int64_t epoch = 0, epochs = 0;
   double loss = 0.0;        // mean over the epoch's rows, per member
-  double validation = 0.0;  // RMSE in the target's units; not a number without validation rows
+  double validation = 0.0;  // RMSE in the target's units, mean surprise of classes and counts; not a number without
+                            // validation rows
   double best = 0.0;
   double learning_rate = 0.0;
   double rows_per_second = 0.0, seconds = 0.0, seconds_left = 0.0;
+  double waiting = 0.0;  // share of the seconds in which training stood still for images
 };
 
 // A fit that can be taken up again: what it has, at the end of some step of some epoch.
@@ -49,9 +52,11 @@ struct FitReport {
   EncodingNotes notes;
   // Of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
   std::optional<Scores> validation, holdout;
+  std::optional<ClassScores> class_validation, class_holdout;  // instead, for classes
   std::int64_t epochs = 0, best_epoch = 0;
   bool polished = false;  // the last layers are those in closed form
   double seconds = 0.0;
+  double waiting = 0.0;  // share of the training's seconds in which it stood still for images
 };
 
 struct Fit {
@@ -80,5 +85,7 @@ Fit fit(const Table& table, const std::string& formula, const FitOptions& option
 
 // Columns of the table a formula reads as levels: the reader should take them as categories.
 std::vector<std::string> level_columns(const Formula& formula);
+// Columns that hold the names of images: the reader should take them as text.
+std::vector<std::string> image_columns(const Formula& formula);
 
 }  // namespace ick

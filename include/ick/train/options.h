@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/model/family.h"
 #include "ick/posterior/fitted.h"
 #include "ick/table/split.h"
 
@@ -53,6 +54,15 @@ struct Choices<Posterior> {
   static constexpr std::array<std::string_view, 5> names = {"ensemble", "nngp", "ntk", "laplace", "exact"};
 };
 template <>
+struct Choices<Family> {
+  static constexpr std::array<std::string_view, 5> names = {"gaussian", "student", "poisson", "bernoulli",
+                                                            "categorical"};
+};
+template <>
+struct Choices<Link> {
+  static constexpr std::array<std::string_view, 2> names = {"logit", "probit"};
+};
+template <>
 struct Choices<Gaps> {
   static constexpr std::array<std::string_view, 3> names = {"refuse", "drop", "fill"};
 };
@@ -74,6 +84,9 @@ std::optional<Choice> find_choice(std::string_view name) {
 struct FitOptions {
   std::uint64_t seed = 0;
   std::int64_t members = 0;                   // E
+  std::optional<Family> family;               // of the target; without a value: chosen from its values
+  Link link = Link::logit;                    // bernoulli
+  bool own_kernels = false;                   // categorical: each class has kernel parameters of its own
   Posterior posterior = Posterior::ensemble;  // of models with networks; exact for those of kernels only
   Perturbation perturbation = Perturbation::none;
   double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
@@ -99,6 +112,7 @@ struct FitOptions {
   Gaps gaps = Gaps::refuse;
   std::map<std::string, std::string> units;  // of columns
   double checkpoint_seconds = 60.0;          // between checkpoints
+  int loaders = 2;                           // threads that decode images ahead of training
 };
 
 }  // namespace ick

@@ -1,4 +1,4 @@
-#include "ick/store/safetensors.h"
+#include "ick/net/safetensors.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ class Reader {
     numbers_ = bytes.substr(length);
   }
 
-  TensorList tensors(std::map<std::string, std::string>* metadata) const {
+  TensorState tensors(std::map<std::string, std::string>* metadata) const {
     std::vector<std::string> names;
     const json header = parse_header(names);
     std::vector<Entry> entries;
@@ -86,7 +86,7 @@ class Reader {
       }
     }
     check_cover(entries);
-    TensorList list;
+    TensorState list;
     for (const Entry& each : entries) list.emplace_back(each.name, tensor(each));
     return list;
   }
@@ -208,7 +208,7 @@ class Reader {
 
 }  // namespace
 
-std::string safetensors_bytes(const TensorList& tensors, const std::map<std::string, std::string>& metadata) {
+std::string safetensors_bytes(const TensorState& tensors, const std::map<std::string, std::string>& metadata) {
   std::vector<at::Tensor> values;  // packed, row by row
   std::set<std::string> names;
   for (const auto& [name, tensor] : tensors) {
@@ -253,8 +253,8 @@ std::string safetensors_bytes(const TensorList& tensors, const std::map<std::str
   return bytes;
 }
 
-TensorList parse_safetensors(std::string_view bytes, const std::string& path,
-                             std::map<std::string, std::string>* metadata) {
+TensorState parse_safetensors(std::string_view bytes, const std::string& path,
+                              std::map<std::string, std::string>* metadata) {
   return Reader(bytes, path).tensors(metadata);
 }
 

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ick/dataset/trees.h"
+#include "ick/table/image.h"
+#include "ick/table/table.h"
+
+// How a row becomes the numbers that one network reads: pixels first, then columns, then leaves of random trees.
+namespace ick {
+
+// value -> (value - mean) / sd
+struct Scaling {
+  double mean = 0.0, sd = 1.0;
+};
+// Of the values that are there, where `use` is true; sd 0 when they are constant.
+Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& use);
+
+// A column as a network reads it: a number (or time) standardised; a category as one number per level; a further 0/1
+// number where training rows had gaps, which are filled with the mean.
+struct NetworkColumn {
+  ColumnInfo info;
+  Scaling scaling;
+  bool has_gaps = false;
+
+  std::int64_t width() const;  // numbers it becomes
+};
+
+// trees(x, n=10, depth=2): for each tree one number per leaf, one for the leaf that the row falls into.
+struct TreesColumn {
+  std::vector<NetworkColumn> columns;
+  std::vector<RandomTree> trees;
+
+  std::int64_t width() const;
+};
+
+// Images as a network reads them: of one shape, each channel standardised.
+struct NetworkImages {
+  ImageSettings settings;
+  ImageShape shape;
+  std::vector<Scaling> channels;
+};
+
+struct NetworkInputs {
+  std::vector<NetworkColumn> columns;
+  std::vector<TreesColumn> trees;
+  std::optional<NetworkImages> image;
+
+  std::int64_t numbers() const;  // of columns and trees
+  std::int64_t width() const;    // of all
+  std::vector<ColumnInfo> infos() const;
+};
+
+// The images of some rows, to be decoded when they are needed.
+struct RowImages {
+  std::shared_ptr<const ImageStore> store;
+  NetworkImages known;
+  at::Tensor number;                                        // (n) in int64, of the store; or one of these
+  static constexpr std::int64_t kMissing = -1, kMean = -2;  // no image; none, and the mean of all stands for it
+
+  // Standardised pixels of one image; noughts where there is none. A seed draws an augmentation.
+  void load(std::int64_t image, float* to, const Augmentation& augmentation = {}, std::uint64_t seed = 0) const;
+};
+
+// What the formula asks for.
+struct TreesPlan {
+  std::vector<std::string> columns;
+  std::int64_t count = 10;
+  int depth = 2;
+};
+struct NetworkPlan {
+  std::vector<std::string> columns;
+  std::vector<TreesPlan> trees = {};
+  std::optional<ImageSettings> image = {};
+};
+
+// On the rows of `table` where `use` is true.
+NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
+                                 std::uint64_t seed);
+
+// Columns and trees of these rows of the table: (n, numbers()) in float32. Gaps filled and levels not seen are counted
+// by column.
+at::Tensor encode_numbers(const Table& table, const NetworkInputs& inputs, const std::vector<std::int64_t>& rows,
+                          std::map<std::string, std::int64_t>& filled, std::map<std::string, std::int64_t>& unseen);
+RowImages encode_images(const Table& table, const NetworkImages& images, const std::vector<std::int64_t>& rows);
+
+// The column as the model expects it. A category that came as numbers (or the other way round) is another table.
+const Column& same_kind(const Table& table, const ColumnInfo& info);
+
+// Levels that occur in the rows in use; of numbers, their values.
+std::vector<std::string> levels_of(const Column& column, const std::vector<bool>& use);
+
+void refuse_text(const Column& column, const std::string& reader);
+// A model is kept as JSON, with the names it knows.
+void refuse_bytes(const Column& column);
+
+}  // namespace ick

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "ick/formula/expression.h"
+#include "ick/net/network.h"
+#include "ick/table/split.h"
+#include "ick/table/table.h"
+#include "ick/train/fit.h"
+
+namespace ick {
+
+struct PretrainOptions {
+  std::uint64_t seed = 0;
+  std::int64_t epochs = 50;
+  std::int64_t batch = 128;      // images
+  double mask = 0.75;            // share of the patches that is hidden
+  double learning_rate = 0.001;  // at its highest
+  std::int64_t decoder_width = 64, decoder_depth = 1;
+  Split holdout;    // rows whose images have no part in it
+  int loaders = 2;  // threads that decode images
+};
+
+// What a transformer on images starts from: vit(image, start="encoder.safetensors").
+struct Pretrained {
+  TensorState tensors;                          // (1, ...) by path below the network
+  std::map<std::string, std::string> metadata;  // format, call, settings, how channels were standardised
+  std::int64_t images = 0, validation_images = 0;
+  std::int64_t without_image = 0;  // rows
+  double loss = 0.0;               // mean square of the last epoch
+  double explained = 0.0;          // share of the variance of hidden pixels, of images kept for validation
+};
+
+// A masked autoencoder (He et al. 2022): of each image most patches are hidden, the network sees the others, and a
+// small decoder, which is thrown away, predicts the hidden ones. `call` is a vit or deepvit on images, as in a formula;
+// other columns that it reads have no part. Each image counts once, in however many rows it stands; images that a row
+// of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError for fewer
+// than ten images, or when none of them has anything to predict.
+Pretrained pretrain(const Table& table, const Call& call, const PretrainOptions& options = {},
+                    const std::function<void(const Progress&)>& progress = {});
+
+}  // namespace ick

@@ -1,0 +1,297 @@
+#include "ick/dataset/network_inputs.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/base/text.h"
+
+namespace ick {
+
+namespace {
+
+using Rows = std::vector<std::int64_t>;
+using Counts = std::map<std::string, std::int64_t>;
+
+std::string named(const std::string& column) { return "column \"" + column + "\""; }
+
+}  // namespace
+
+Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& use) {
+  double sum = 0.0, count = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (use[i] && !std::isnan(values[i])) sum += values[i], ++count;
+  }
+  const double mean = count > 0.0 ? sum / count : 0.0;
+  double squares = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (use[i] && !std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
+  }
+  const double sd = count > 0.0 ? std::sqrt(squares / count) : 0.0;
+  // A constant column has no scale; rounding of its mean must not become one.
+  return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 0.0};
+}
+
+void refuse_bytes(const Column& column) {
+  const auto& levels = column.info.levels;
+  if (is_utf8(column.info.name) && std::all_of(levels.begin(), levels.end(), is_utf8)) return;
+  throw DataError(named(column.info.name) + ": its name or a level is not UTF-8; save the table as UTF-8");
+}
+
+void refuse_text(const Column& column, const std::string& reader) {
+  if (column.info.type != ColumnType::text) return;
+  throw DataError(named(column.info.name) + " holds text; " + reader +
+                  " takes numbers, times or categories (declare it with --type " + column.info.name + "=category)");
+}
+
+std::vector<std::string> levels_of(const Column& column, const std::vector<bool>& use) {
+  if (column.info.type != ColumnType::category) {
+    std::set<double> values;
+    for (std::size_t i = 0; i < column.values.size(); ++i) {
+      if (use[i] && !std::isnan(column.values[i])) values.insert(column.values[i]);
+    }
+    constexpr std::size_t kMostLevels = 1000;
+    if (values.size() > kMostLevels) {
+      throw DataError(named(column.info.name) + " has " + std::to_string(values.size()) +
+                      " different values; categorical takes at most " + std::to_string(kMostLevels) + " levels");
+    }
+    std::vector<std::string> levels;
+    for (const double value : values) levels.push_back(number_text(value));
+    return levels;
+  }
+  std::vector<bool> seen(column.info.levels.size(), false);
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    if (use[i] && column.values[i] >= 0.0) seen[static_cast<std::size_t>(column.values[i])] = true;
+  }
+  std::vector<std::string> levels;
+  for (std::size_t l = 0; l < seen.size(); ++l) {
+    if (seen[l]) levels.push_back(column.info.levels[l]);
+  }
+  return levels;
+}
+
+const Column& same_kind(const Table& table, const ColumnInfo& info) {
+  const Column& column = table.column(info.name);
+  const auto kind = [](ColumnType type) { return type == ColumnType::integer ? ColumnType::number : type; };
+  if (kind(column.info.type) != kind(info.type)) {
+    throw DataError(named(info.name) + " holds " + std::string(column_type_name(column.info.type)) +
+                    " values; the model was trained on " + std::string(column_type_name(info.type)) + " values");
+  }
+  return column;
+}
+
+namespace {
+
+NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& use) {
+  refuse_text(column, "a network");
+  refuse_bytes(column);
+  NetworkColumn fitted;
+  fitted.info = column.info;
+  if (column.info.type == ColumnType::category) {
+    fitted.info.levels = levels_of(column, use);
+    return fitted;
+  }
+  fitted.scaling = scaling_of(column.values, use);
+  if (fitted.scaling.sd == 0.0) fitted.scaling.sd = 1.0;
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    fitted.has_gaps = fitted.has_gaps || (use[i] && std::isnan(column.values[i]));
+  }
+  return fitted;
+}
+
+void encode_network_column(const Column& column, const NetworkColumn& fitted, const Rows& rows, float* to,
+                           std::int64_t stride, Counts& filled, Counts& unseen) {
+  std::vector<std::int64_t> code(column.info.levels.size(), -1);  // of the table's level: the model's
+  for (std::size_t l = 0; l < code.size(); ++l) {
+    const auto found = std::find(fitted.info.levels.begin(), fitted.info.levels.end(), column.info.levels[l]);
+    if (found != fitted.info.levels.end()) code[l] = found - fitted.info.levels.begin();
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
+    const double value = column.values[rows[r]];
+    if (fitted.info.type == ColumnType::category) {
+      const std::int64_t level = value >= 0.0 ? code[static_cast<std::size_t>(value)] : -1;
+      if (level >= 0) {
+        to[level] = 1.0f;
+      } else {
+        ++(std::isnan(value) ? filled : unseen)[column.info.name];
+      }
+      continue;
+    }
+    if (std::isnan(value)) ++filled[column.info.name];
+    to[0] = std::isnan(value) ? 0.0f : static_cast<float>((value - fitted.scaling.mean) / fitted.scaling.sd);
+    if (fitted.has_gaps) to[1] = std::isnan(value) ? 1.0f : 0.0f;
+  }
+}
+
+// Columns side by side: (n, width) in float32
+at::Tensor encode_columns(const Table& table, const std::vector<NetworkColumn>& columns, const Rows& rows,
+                          Counts& filled, Counts& unseen) {
+  std::int64_t width = 0;
+  for (const NetworkColumn& column : columns) width += column.width();
+  at::Tensor numbers = at::zeros({std::ssize(rows), width}, at::kFloat);
+  float* to = numbers.data_ptr<float>();
+  for (const NetworkColumn& column : columns) {
+    encode_network_column(same_kind(table, column.info), column, rows, to, width, filled, unseen);
+    to += column.width();
+  }
+  return numbers;
+}
+
+std::span<const float> span_of(const at::Tensor& numbers) {
+  return {numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel())};
+}
+
+TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vector<bool>& use, std::uint64_t seed) {
+  TreesColumn fitted;
+  for (const std::string& name : plan.columns) {
+    fitted.columns.push_back(fit_network_column(table.column(name), use));
+  }
+  Rows rows;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (use[i]) rows.push_back(i);
+  }
+  Counts filled, unseen;
+  const at::Tensor numbers = encode_columns(table, fitted.columns, rows, filled, unseen);
+  for (std::int64_t t = 0; t < plan.count; ++t) {
+    fitted.trees.push_back(
+        grow_tree(span_of(numbers), numbers.size(1), plan.depth, seed_for(seed, "tree " + std::to_string(t))));
+  }
+  return fitted;
+}
+
+// The shape is that of the first image in use; means and deviations are those of some of the others.
+NetworkImages fit_images(const Table& table, const ImageSettings& settings, const std::vector<bool>& use,
+                         std::uint64_t seed) {
+  constexpr std::size_t kSome = 2000;
+  if (table.images == nullptr) throw DataError("this table has no folder to look for images in; read it from a file");
+  const std::vector<std::int64_t> numbers = table.images->find(table, settings);
+  std::vector<std::int64_t> distinct;
+  std::set<std::int64_t> seen;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (use[i] && numbers[i] >= 0 && seen.insert(numbers[i]).second) distinct.push_back(numbers[i]);
+  }
+  if (distinct.empty()) throw DataError("no training row has an image");
+  NetworkImages fitted;
+  fitted.settings = settings;
+  fitted.shape = table.images->shape(distinct.front());
+  Random random(seed);
+  for (std::size_t i = 1; i < std::min(kSome, distinct.size()); ++i) {
+    std::swap(distinct[i], distinct[i + random.below(std::ssize(distinct) - static_cast<std::int64_t>(i))]);
+  }
+  distinct.resize(std::min(kSome, distinct.size()));
+
+  const std::int64_t channels = fitted.shape.channels, pixels = fitted.shape.height * fitted.shape.width;
+  std::vector<double> sum(channels, 0.0), squares(channels, 0.0);
+  std::vector<float> image(fitted.shape.numbers());
+  for (const std::int64_t number : distinct) {
+    table.images->read(number, fitted.shape, image.data());
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        const double value = image[c * pixels + i];
+        sum[c] += value, squares[c] += value * value;
+      }
+    }
+  }
+  const double count = static_cast<double>(pixels) * static_cast<double>(distinct.size());
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double mean = sum[c] / count, variance = squares[c] / count - mean * mean;
+    fitted.channels.push_back({mean, variance > 1e-12 * mean * mean ? std::sqrt(variance) : 1.0});
+  }
+  return fitted;
+}
+
+}  // namespace
+
+std::int64_t NetworkColumn::width() const {
+  return info.type == ColumnType::category ? std::ssize(info.levels) : has_gaps ? 2 : 1;
+}
+
+std::int64_t TreesColumn::width() const {
+  std::int64_t total = 0;
+  for (const RandomTree& tree : trees) total += tree.leaves();
+  return total;
+}
+
+std::int64_t NetworkInputs::numbers() const {
+  std::int64_t total = 0;
+  for (const NetworkColumn& column : columns) total += column.width();
+  for (const TreesColumn& column : trees) total += column.width();
+  return total;
+}
+
+std::int64_t NetworkInputs::width() const { return numbers() + (image ? image->shape.numbers() : 0); }
+
+std::vector<ColumnInfo> NetworkInputs::infos() const {
+  std::vector<ColumnInfo> all;
+  for (const NetworkColumn& column : columns) all.push_back(column.info);
+  for (const TreesColumn& each : trees) {
+    for (const NetworkColumn& column : each.columns) all.push_back(column.info);
+  }
+  if (!image) return all;
+  const bool names = image->settings.idx.empty() && image->settings.raster.empty();
+  for (const std::string& name : image->settings.columns) {
+    all.push_back({name, names ? ColumnType::text : ColumnType::number, "", {}});
+  }
+  return all;
+}
+
+void RowImages::load(std::int64_t image, float* to, const Augmentation& augmentation, std::uint64_t seed) const {
+  const std::int64_t pixels = known.shape.height * known.shape.width;
+  if (image < 0) {
+    std::fill_n(to, known.shape.numbers(), 0.0f);
+    return;
+  }
+  store->read(image, known.shape, to);
+  if (augmentation.any()) augment(augmentation, known.shape, seed, to);
+  for (const Scaling& channel : known.channels) {
+    const auto mean = static_cast<float>(channel.mean), scale = static_cast<float>(1.0 / channel.sd);
+    for (std::int64_t i = 0; i < pixels; ++i) to[i] = (to[i] - mean) * scale;
+    to += pixels;
+  }
+}
+
+NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
+                                 std::uint64_t seed) {
+  NetworkInputs inputs;
+  for (const std::string& name : plan.columns) inputs.columns.push_back(fit_network_column(table.column(name), use));
+  for (std::size_t i = 0; i < plan.trees.size(); ++i) {
+    inputs.trees.push_back(fit_trees(table, plan.trees[i], use, seed_for(seed, "trees " + std::to_string(i))));
+  }
+  if (plan.image) inputs.image = fit_images(table, *plan.image, use, seed_for(seed, "images"));
+  return inputs;
+}
+
+at::Tensor encode_numbers(const Table& table, const NetworkInputs& inputs, const Rows& rows, Counts& filled,
+                          Counts& unseen) {
+  std::vector<at::Tensor> parts = {encode_columns(table, inputs.columns, rows, filled, unseen)};
+  for (const TreesColumn& column : inputs.trees) {
+    const at::Tensor numbers = encode_columns(table, column.columns, rows, filled, unseen);
+    const auto width = static_cast<std::size_t>(numbers.size(1));
+    at::Tensor leaves = at::zeros({std::ssize(rows), column.width()}, at::kFloat);
+    float* to = leaves.data_ptr<float>();
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (const RandomTree& tree : column.trees) {
+        to[tree.leaf(span_of(numbers).subspan(r * width, width))] = 1.0f;
+        to += tree.leaves();
+      }
+    }
+    parts.push_back(std::move(leaves));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
+}
+
+RowImages encode_images(const Table& table, const NetworkImages& images, const Rows& rows) {
+  if (table.images == nullptr) throw DataError("this table has no folder to look for images in; read it from a file");
+  const std::vector<std::int64_t> all = table.images->find(table, images.settings);
+  RowImages found{table.images, images, at::empty({std::ssize(rows)}, at::kLong)};
+  std::int64_t* to = found.number.data_ptr<std::int64_t>();
+  for (const std::int64_t row : rows) *to++ = all[row];
+  return found;
+}
+
+}  // namespace ick

@@ -1,0 +1,211 @@
+#include "gdal_image.h"
+
+#include <cpl_error.h>
+#include <ogr_srs_api.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+
+#include "ick/base/error.h"
+
+namespace ick::detail {
+namespace {
+
+constexpr double kMostPixels = 1e8;  // of an image that is read whole
+
+// Formats that are read from the file they are in, and from files beside it. Others (VRT, WMS, STAC, ...) may fetch
+// their pixels from anywhere.
+constexpr const char* kDrivers[] = {"PNG",         "JPEG",   "GTiff", "netCDF", "HDF5", "HDF5Image", "BMP",
+                                    "GIF",         "WEBP",   "PNM",   "ENVI",   "EHdr", "AAIGrid",   "SRTMHGT",
+                                    "JP2OpenJPEG", "HFA",    "GRIB",  "HDF4",   "FITS", "NITF",      "SGI",
+                                    "HDF4Image",   "BIGGIF", "RST",   nullptr};
+
+void start_gdal() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    GDALAllRegister();
+    OSRSetPROJEnableNetwork(0);
+  });
+}
+
+std::string metadata(GDALMajorObjectH of, const char* item, const char* domain) {
+  const char* value = GDALGetMetadataItem(of, item, domain);
+  return value ? value : "";
+}
+
+// What a number has to be multiplied with and what is added, in files that pack theirs.
+struct Packing {
+  explicit Packing(GDALRasterBandH band) {
+    int found = 0;
+    const double scale_found = GDALGetRasterScale(band, &found);
+    if (found) scale = scale_found;
+    const double offset_found = GDALGetRasterOffset(band, &found);
+    if (found) offset = offset_found;
+  }
+  bool any() const { return scale != 1.0 || offset != 0.0; }
+  double scale = 1.0, offset = 0.0;
+};
+
+std::string first_subdataset(GDALDatasetH dataset) {
+  const std::string name = metadata(dataset, "SUBDATASET_1_NAME", "SUBDATASETS");
+  const std::size_t colon = name.rfind(':');
+  return name.empty() ? "" : name.substr(0, name.find(':')) + ":file:" + name.substr(colon + 1);
+}
+
+}  // namespace
+
+GdalMessages::GdalMessages() { CPLPushErrorHandlerEx(&GdalMessages::keep, this); }
+GdalMessages::~GdalMessages() { CPLPopErrorHandler(); }
+
+void GdalMessages::keep(CPLErr severity, CPLErrorNum, const char* message) {
+  auto* messages = static_cast<GdalMessages*>(CPLGetErrorHandlerUserData());
+  const std::string text = message;
+  if (text.find("Premature end") != std::string::npos) messages->cut_short = true;
+  if (severity >= CE_Failure) messages->last_ = text;
+}
+
+std::string GdalMessages::text() const { return last_.empty() ? "" : ": " + last_; }
+
+void CloseDataset::operator()(GDALDatasetH dataset) const {
+  const GdalMessages quiet;
+  GDALClose(dataset);
+}
+
+GdalImage::GdalImage(const std::string& name, bool files_beside) {
+  start_gdal();
+  const GdalMessages messages;
+  const auto open = [&](const char* const* beside) {
+    dataset_.reset(GDALOpenEx(name.c_str(), GDAL_OF_RASTER | GDAL_OF_VERBOSE_ERROR, kDrivers, nullptr, beside));
+  };
+  const std::string file = std::filesystem::path(name).filename().string();
+  const char* const itself[] = {file.c_str(), nullptr};
+  if (!files_beside) open(itself);
+  if (!dataset_) open(nullptr);
+  if (!dataset_) throw DataError("cannot be read as an image" + messages.text());
+  GDALDatasetH dataset = dataset_.get();
+  width_ = GDALGetRasterXSize(dataset);
+  height_ = GDALGetRasterYSize(dataset);
+  const int count = GDALGetRasterCount(dataset);
+  if (count == 0) {
+    const std::string example = first_subdataset(dataset);
+    throw DataError("holds no single image" + (example.empty() ? "" : "; name one of its variables, as in " + example));
+  }
+  // GDAL's drivers of JPEG and TIFF would turn these into RGB without their colour profile: colours that are not those
+  // of the picture.
+  const std::string colours = metadata(dataset, "SOURCE_COLOR_SPACE", "IMAGE_STRUCTURE");
+  if (colours == "CMYK" || colours == "YCbCrK" || GDALGetRasterColorInterpretation(band(1)) == GCI_CyanBand) {
+    throw DataError("is in CMYK colours; save it as RGB");
+  }
+  if (count == 1) palette_ = GDALGetRasterColorTable(band(1));
+  for (int number = 1; number <= count; ++number) {
+    const GDALDataType type = GDALGetRasterDataType(band(number));
+    if (GDALDataTypeIsComplex(type)) throw DataError("holds complex numbers; save their real part, or their size");
+    if (metadata(band(number), "PIXELTYPE", "IMAGE_STRUCTURE") == "SIGNEDBYTE") {
+      throw DataError("holds bytes with a sign, which are not read; save it as 16-bit numbers");
+    }
+    is_bytes_ &= type == GDT_Byte && !Packing(band(number)).any();
+    if (GDALGetRasterColorInterpretation(band(number)) != GCI_AlphaBand) all_bands_.push_back(number);
+  }
+  if (palette_) all_bands_ = {1, 2, 3};
+  if (all_bands_.empty()) throw DataError("holds nothing but an alpha channel");
+}
+
+std::int64_t GdalImage::channels(const std::vector<int>& bands) const {
+  const int most = palette_ ? 3 : GDALGetRasterCount(dataset_.get());
+  for (const int each : bands) {
+    if (each > most) {
+      throw DataError("has " + count_of_channels(most) + ", but bands= asks for channel " + std::to_string(each));
+    }
+  }
+  return static_cast<std::int64_t>(bands.empty() ? all_bands_.size() : bands.size());
+}
+
+// An index is no number to take means of: colours come first, then the size.
+Pixels GdalImage::read_palette(const Window& window, const ImageShape& shape, const std::vector<int>& bands) const {
+  const GdalMessages messages;
+  std::vector<std::uint16_t> indices(static_cast<std::size_t>(window.height * window.width));
+  const auto width = static_cast<int>(window.width), height = static_cast<int>(window.height);
+  const CPLErr error = GDALRasterIO(band(1), GF_Read, static_cast<int>(window.left), static_cast<int>(window.top),
+                                    width, height, indices.data(), width, height, GDT_UInt16, 0, 0);
+  if (error != CE_None) throw DataError("cannot be read, it may be cut short" + messages.text());
+  Pixels pixels;
+  for (const int channel : bands.empty() ? all_bands_ : bands) {
+    std::vector<float> colour(65536, 0.0f), plane(static_cast<std::size_t>(shape.height * shape.width));
+    for (int i = 0; i < std::min(65536, GDALGetColorEntryCount(palette_)); ++i) {
+      const GDALColorEntry* entry = GDALGetColorEntry(palette_, i);
+      colour[static_cast<std::size_t>(i)] = channel == 1 ? entry->c1 : channel == 2 ? entry->c2 : entry->c3;
+    }
+    const auto value = [&](std::int64_t row, std::int64_t column) {
+      return colour[indices[static_cast<std::size_t>(row * window.width + column)]];
+    };
+    resize({0, 0, window.height, window.width}, value, shape.height, shape.width, plane.data());
+    for (const float each : plane) pixels.bytes.push_back(static_cast<std::uint8_t>(std::lround(each)));
+  }
+  return pixels;
+}
+
+Pixels GdalImage::read(const Window& window, const ImageShape& shape, const std::vector<int>& bands) const {
+  if (palette_) return read_palette(window, shape, bands);
+  const GdalMessages messages;
+  Pixels pixels;
+  const auto count = static_cast<std::size_t>(shape.numbers());
+  void* buffer = nullptr;
+  if (is_bytes_) {
+    pixels.bytes.resize(count);
+    buffer = pixels.bytes.data();
+  } else {
+    pixels.numbers.resize(count);
+    buffer = pixels.numbers.data();
+  }
+  std::vector<int> numbers = bands.empty() ? all_bands_ : bands;
+  GDALRasterIOExtraArg extra;
+  INIT_RASTERIO_EXTRA_ARG(extra);
+  const bool shrinks = window.height > 2 * shape.height || window.width > 2 * shape.width;
+  extra.eResampleAlg = shrinks ? GRIORA_Average : GRIORA_Bilinear;
+  const CPLErr error = GDALDatasetRasterIOEx(dataset_.get(), GF_Read, static_cast<int>(window.left),
+                                             static_cast<int>(window.top), static_cast<int>(window.width),
+                                             static_cast<int>(window.height), buffer, static_cast<int>(shape.width),
+                                             static_cast<int>(shape.height), is_bytes_ ? GDT_Byte : GDT_Float32,
+                                             static_cast<int>(numbers.size()), numbers.data(), 0, 0, 0, &extra);
+  if (error != CE_None || messages.cut_short) throw DataError("cannot be read, it may be cut short" + messages.text());
+
+  const std::int64_t plane = shape.height * shape.width;
+  for (std::size_t c = 0; c < numbers.size(); ++c) {
+    int has_none = 0;
+    const double none = GDALGetRasterNoDataValue(band(numbers[c]), &has_none);
+    const std::size_t start = c * static_cast<std::size_t>(plane);
+    if (is_bytes_) {
+      if (has_none) fill_missing(pixels.bytes.data() + start, plane, [&](std::uint8_t byte) { return byte == none; });
+      continue;
+    }
+    // A double beyond the range of a float has become the largest float.
+    const auto missing = static_cast<float>(std::clamp<double>(none, -FLT_MAX, FLT_MAX));
+    const Packing packing(band(numbers[c]));
+    const auto unpack = [&](float number) {
+      if (std::abs(number) == FLT_MAX || (has_none && number == missing)) return std::nanf("");
+      return packing.any() ? static_cast<float>(packing.offset + packing.scale * static_cast<double>(number)) : number;
+    };
+    float* const first = pixels.numbers.data() + start;
+    std::transform(first, first + plane, first, unpack);
+    fill_missing(first, plane, [](float number) { return !std::isfinite(number); });
+  }
+  return pixels;
+}
+
+void check_size(const GdalImage& image) {
+  if (static_cast<double>(image.width()) * static_cast<double>(image.height()) <= kMostPixels) return;
+  throw DataError("is " + std::to_string(image.width()) + " x " + std::to_string(image.height()) +
+                  " pixels; more than 1e8 are not read whole: make it smaller, or cut patches of it with "
+                  "raster=\"...\", at=(lat, lon), size=...");
+}
+
+Pixels read_image(const GdalImage& image, const ImageSettings& settings, const ImageShape& shape) {
+  check_size(image);
+  check_channels(image.channels(settings.bands), shape);
+  return image.read(fitted_window(settings.fit, image.height(), image.width(), shape), shape, settings.bands);
+}
+
+}  // namespace ick::detail
