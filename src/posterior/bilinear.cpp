@@ -145,6 +145,20 @@ Pairs rows_of(const Pairs& pairs, const at::Tensor& index) {
   return changed(pairs, [&](const at::Tensor& all) { return all.index_select(1, index); });
 }
 
+Pairs joined(const std::vector<Pairs>& blocks) {
+  if (blocks.size() == 1) return blocks[0];
+  Pairs all;
+  for (std::size_t b = 0; b < blocks[0].size(); ++b) {
+    std::vector<at::Tensor> left, right;
+    for (const Pairs& each : blocks) {
+      if (each[b].left.defined()) left.push_back(each[b].left);
+      right.push_back(each[b].right);
+    }
+    all.push_back({left.empty() ? at::Tensor() : at::cat(left, 1), at::cat(right, 1)});
+  }
+  return all;
+}
+
 Pairs in_double(const Pairs& pairs) {
   return changed(pairs, [](const at::Tensor& all) { return all.to(at::kDouble); });
 }

@@ -27,6 +27,7 @@ PairWeights split(const at::Tensor& w, const Pairs& pairs);       // (C, P), in 
 
 Pairs rows_of(const Pairs& pairs, const at::Tensor& index);  // (m) in int64
 Pairs in_double(const Pairs& pairs);
+Pairs joined(const std::vector<Pairs>& blocks);  // rows of one block after those of the other
 
 enum class RidgeWay { automatic, rows, weights, conjugate_gradients };
 

@@ -10,6 +10,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "model/likelihood.h"
+#include "posterior/golden_section.h"
 
 namespace ick {
 
@@ -37,17 +38,7 @@ double fit_temperature(Family family, Link link, const at::Tensor& functions, co
     const double loss = -p.gather(1, code).clamp_min(1e-300).log().sum().item<double>();
     return loss + 0.5 * log_temperature * log_temperature / (kDeviation * kDeviation);
   };
-  double low = std::log(0.25), high = std::log(10.0);
-  const double golden = (std::sqrt(5.0) - 1.0) / 2.0;
-  while (high - low > 1e-4) {
-    const double left = high - golden * (high - low), right = low + golden * (high - low);
-    if (cost(left) < cost(right)) {
-      high = right;
-    } else {
-      low = left;
-    }
-  }
-  return std::exp(0.5 * (low + high));
+  return std::exp(golden_section(std::log(0.25), std::log(10.0), 1e-4, cost));
 }
 
 at::Tensor FittedModel::member_functions(const Dataset& rows) const {

@@ -28,6 +28,15 @@ Pairs last_layers(const Model& model, const Batch& batch) {
   return in_double(pairs);
 }
 
+Pairs last_layers(const Model& model, const Dataset& rows) {
+  std::vector<Pairs> blocks;
+  const std::int64_t block = rows.block(kBlock);
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    blocks.push_back(last_layers(model, batch_of(rows, first, std::min(block, rows.size() - first))));
+  }
+  return joined(blocks);
+}
+
 // Rows drawn one after the other in proportion to what the earlier ones leave of their variance (Chen et al. 2022),
 // until next to nothing is left.
 at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
@@ -81,7 +90,7 @@ Scales DirectVariance::scales(const Model& model, const Dataset& rows, std::uint
                               std::optional<double> noise_variance) {
   at::NoGradGuard no_grad;
   const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "scale rows")));
-  const Pairs pairs = last_layers(model, batch_of(few, 0, few.size()));
+  const Pairs pairs = last_layers(model, few);
   return find_scales(gram(pairs, pairs)[0], few.y, noise_variance);
 }
 
@@ -89,12 +98,13 @@ DirectVariance::DirectVariance(const Model& model, const Dataset& rows, const Sc
     : amplitude_(scales.amplitude) {
   at::NoGradGuard no_grad;
   const Dataset some = rows.select(draw_rows(rows.size(), kCandidates, seed_for(seed, "landmark candidates")));
-  const Pairs candidates = last_layers(model, batch_of(some, 0, some.size()));
+  const Pairs candidates = last_layers(model, some);
   landmarks_ = rows_of(candidates, pivots(candidates, kLandmarks, seed_for(seed, "landmarks")));
   cholesky_ = lower_factor(gram(landmarks_, landmarks_)[0]);
   at::Tensor a = at::eye(cholesky_.size(0), at::kDouble);
-  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
-    const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
+  const std::int64_t block = rows.block(kBlock);
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    const Batch batch = batch_of(rows, first, std::min(block, rows.size() - first));
     const at::Tensor cross = gram(landmarks_, last_layers(model, batch))[0];  // (r, B)
     const at::Tensor psi = at::linalg_solve_triangular(cholesky_, cross, false);
     a.addmm_(psi, psi.t(), 1.0, scales.amplitude / scales.noise_variance);

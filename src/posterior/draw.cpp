@@ -45,7 +45,8 @@ class Rows {
   // Of some members, in float64: (C, n, .)
   Pairs of_members(std::int64_t first, std::int64_t count) const {
     const double per_row = static_cast<double>(model_.members() * numbers_);
-    const auto step = std::clamp<std::int64_t>(static_cast<std::int64_t>(kBlockNumbers / per_row), 16, 8192);
+    const auto step =
+        rows_.block(std::clamp<std::int64_t>(static_cast<std::int64_t>(kBlockNumbers / per_row), 16, 8192));
     std::vector<Pairs> blocks;
     for (std::int64_t row = 0; row < size(); row += step) {
       Pairs pairs = block(row, std::min(step, size() - row));
@@ -55,7 +56,7 @@ class Rows {
       }
       blocks.push_back(std::move(pairs));
     }
-    return blocks.size() == 1 ? std::move(blocks[0]) : joined(blocks);
+    return joined(blocks);
   }
 
  private:
@@ -68,19 +69,6 @@ class Rows {
   static at::Tensor narrowed(const at::Tensor& all, std::int64_t first, std::int64_t count) {
     const at::Tensor some = all.size(0) == 1 ? all.expand({count, -1, -1}) : all.narrow(0, first, count);
     return some.to(at::kDouble);
-  }
-
-  static Pairs joined(const std::vector<Pairs>& blocks) {
-    Pairs all;
-    for (std::size_t b = 0; b < blocks[0].size(); ++b) {
-      std::vector<at::Tensor> left, right;
-      for (const Pairs& each : blocks) {
-        if (each[b].left.defined()) left.push_back(each[b].left);
-        right.push_back(each[b].right);
-      }
-      all.push_back({left.empty() ? at::Tensor() : at::cat(left, 1), at::cat(right, 1)});
-    }
-    return all;
   }
 
   const Model& model_;

@@ -231,7 +231,7 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
   const std::vector<double> y = to_vector(rows.y * scaling.sd + scaling.mean);
   const auto half_width = [&](double level) { return calibration.half_width(level); };
   return (encoder.log_target ? score_log : score)(y, p.location, p.scale, encoder.target_summary.mean,
-                                                    encoder.target_summary.sd, half_width);
+                                                  encoder.target_summary.sd, half_width);
 }
 
 std::vector<ParameterValue> FittedModel::kernel_values() const {

@@ -1,7 +1,6 @@
 #include "ick/store/model_directory.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -16,6 +15,7 @@
 #include "ick/base/text.h"
 #include "ick/net/safetensors.h"
 #include "ick/table/csv.h"
+#include "store/golden.h"
 #include "store/json.h"
 
 namespace ick {
@@ -24,118 +24,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::int64_t kGoldenRows = 20;
-constexpr double kGoldenLevel = 0.9;
-
 std::uint32_t crc(std::uint32_t seed, const void* bytes, std::size_t count) {
   return static_cast<std::uint32_t>(crc32_z(seed, static_cast<const Bytef*>(bytes), count));
 }
 std::uint32_t crc(const std::string& bytes) { return crc(0, bytes.data(), bytes.size()); }
-
-// A number that reads back as the same; none where a log-normal mean is out of range.
-std::string number_cell(double value) { return std::isfinite(value) ? number_text(value) : ""; }
-
-// One cell of a table as text that reads back as the same value.
-std::string cell_text(const Column& column, std::int64_t row) {
-  if (column.info.type == ColumnType::text) return column.text[row];
-  const double value = column.values[row];
-  if (column.info.type != ColumnType::category) return number_cell(value);
-  return value >= 0.0 ? column.info.levels[static_cast<std::size_t>(value)] : "";
-}
-
-// mean, sd, lower and upper, of classes their probabilities, or what they are called where a column of the model has
-// that name.
-std::vector<std::string> golden_names(const FittedModel& model) {
-  std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
-  if (has_classes(model.family)) {
-    names.clear();
-    for (const std::string& each : model.encoder.classes) names.push_back("p_" + each);
-  }
-  const std::vector<ColumnInfo> columns = model.columns();
-  for (std::string& name : names) {
-    const auto is_taken = [&](const ColumnInfo& info) { return info.name == name; };
-    while (std::any_of(columns.begin(), columns.end(), is_taken)) name = "predicted_" + name;
-  }
-  return names;
-}
-
-std::vector<const std::vector<double>*> golden_numbers(const Prediction& p) {
-  if (p.probability.empty()) return {&p.mean, &p.sd, &p.lower, &p.upper};
-  std::vector<const std::vector<double>*> numbers;
-  for (const std::vector<double>& each : p.probability) numbers.push_back(&each);
-  return numbers;
-}
-
-bool reads_images(const FittedModel& model) {
-  const auto& networks = model.encoder.networks;
-  return std::any_of(networks.begin(), networks.end(),
-                     [](const NetworkInputs& each) { return each.image.has_value(); });
-}
-
-// Rows spread over those with a target.
-Dataset golden_rows(const FittedModel& model, const Table& table) {
-  const Dataset all = encode(table, model.encoder, true);
-  const at::Tensor known = model.noise_variance(table, all, at::ones({all.size()}, at::kDouble)).isfinite();
-  const at::Tensor index = known.nonzero().select(1, 0).contiguous();
-  const std::int64_t step = std::max<std::int64_t>(1, index.size(0) / kGoldenRows);
-  const std::int64_t end = std::min(index.size(0), step * kGoldenRows);
-  return all.select(index.slice(0, 0, end, step).contiguous());
-}
-
-[[noreturn]] void not_finite(std::int64_t row) {
-  throw NumericError("the trained model predicts no finite number for row " + std::to_string(row + 1) +
-                     " of the table; lower the learning rate or clip gradients");
-}
-
-// As the model reads them, with their predictions. Times are days since 1970, so that no digit is lost.
-std::string golden_text(const FittedModel& model, const Table& table) {
-  Table golden;
-  const std::vector<std::int64_t> picked = golden_rows(model, table).rows;
-  for (const ColumnInfo& info : model.columns()) {
-    const Column& from = table.column(info.name);
-    Column& to = golden.columns.emplace_back();
-    to.info = from.info;
-    for (const std::int64_t i : picked) {
-      if (from.info.type == ColumnType::text) {
-        to.text.push_back(from.text[i]);
-      } else {
-        to.values.push_back(from.values[i]);
-      }
-    }
-  }
-  golden.rows = std::ssize(picked);
-  const Prediction p = model.predict(golden, {kGoldenLevel});
-  const std::vector<const std::vector<double>*> numbers = golden_numbers(p);
-  std::string text;
-  for (const Column& column : golden.columns) text += csv_cell(column.info.name, ',') + ",";
-  const std::vector<std::string> names = golden_names(model);
-  for (std::size_t c = 0; c < names.size(); ++c) text += (c > 0 ? "," : "") + csv_cell(names[c], ',');
-  text += "\n";
-  for (std::int64_t i = 0; i < golden.rows; ++i) {
-    for (const Column& column : golden.columns) text += csv_cell(cell_text(column, i), ',') + ",";
-    const bool finite = p.probability.empty() ? std::isfinite(p.location[i]) && std::isfinite(p.scale[i])
-                                              : std::isfinite(p.probability[0][i]);
-    if (!finite) not_finite(picked[i]);
-    for (std::size_t c = 0; c < numbers.size(); ++c) text += (c > 0 ? "," : "") + number_cell((*numbers[c])[i]);
-    text += "\n";
-  }
-  return text;
-}
-
-// What the model reads of some rows, and its functions there.
-TensorState golden_state(const FittedModel& model, const Table& table) {
-  const Dataset rows = golden_rows(model, table);
-  const Batch batch = batch_of(rows, 0, rows.size());
-  TensorState state = {{"x", batch.x}};
-  for (std::size_t a = 0; a < batch.networks.size(); ++a) {
-    state.emplace_back("network" + std::to_string(a + 1), batch.networks[a]);
-  }
-  const at::NoGradGuard no_grad;
-  const at::Tensor functions = (*model.model)(batch);
-  if (!functions.isfinite().all().item<bool>()) not_finite(rows.rows[0]);
-  state.emplace_back("functions", functions);
-  return state;
-}
 
 // For people to read: bytes that JSON cannot hold become U+FFFD.
 Json readable(const Json& text) { return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)); }
@@ -370,11 +262,8 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
   const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
   add("weights.safetensors", safetensors_bytes(weights, {{"format", "ick.model"}}));
   if (!posterior.empty()) add("posterior.safetensors", safetensors_bytes(posterior, {{"format", "ick.model"}}));
-  if (reads_images(model)) {
-    add("golden.safetensors", safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}}));
-  } else {
-    add("golden.csv", golden_text(model, table));
-  }
+  const GoldenFile golden = golden_file(model, table);
+  add(golden.name, golden.bytes);
   folder.write("train.log.jsonl", log);
   folder.write("model.json", with_checksum(std::move(json)));
   folder.commit();
@@ -416,68 +305,11 @@ StoredModel load_model(const std::string& directory) {
   return stored;
 }
 
-namespace {
-
-// Differences in units of the functions' deviation.
-Verification verify_functions(const FittedModel& model, const TensorState& state) {
-  Batch batch;
-  at::Tensor expected;
-  for (const auto& [name, tensor] : state) {
-    if (name == "x") batch.x = tensor;
-    if (name.starts_with("network")) batch.networks.push_back(tensor);
-    if (name == "functions") expected = tensor;
-  }
-  const at::NoGradGuard no_grad;
-  const at::Tensor found = (*model.model)(batch);
-  Verification result;
-  result.rows = batch.x.size(0);
-  const double difference = (found - expected).abs().max().item<double>() / (expected.std().item<double>() + 1e-6);
-  result.largest_difference = std::isnan(difference) ? HUGE_VAL : difference;
-  result.passed = result.largest_difference <= kVerifyTolerance;
-  return result;
-}
-
-}  // namespace
-
 Verification verify_model(const std::string& directory) {
   const StoredModel stored = load_model(directory);
-  const Json json = Json::parse(stored.json);
-  if (reads_images(stored.model)) {
-    const std::string name = "golden.safetensors";
-    const std::string bytes = checked_file(directory, name, json.at("files"));
-    return verify_functions(stored.model, parse_safetensors(bytes, directory + "/" + name));
-  }
-  checked_file(directory, "golden.csv", json.at("files"));
-  ReadOptions options;
-  options.known = stored.model.columns();
-  for (ColumnInfo& info : options.known) {
-    if (info.type == ColumnType::time) info = {info.name, ColumnType::number, "", {}};
-  }
-  const std::vector<std::string> names = golden_names(stored.model);
-  for (const std::string& name : names) options.known.push_back({name, ColumnType::number, "", {}});
-  Table golden = read_table(directory + "/golden.csv", options);
-  for (const ColumnInfo& info : stored.model.columns()) {
-    for (Column& column : golden.columns) {
-      if (column.info.name == info.name) column.info.type = info.type;
-    }
-  }
-  const Prediction p = stored.model.predict(golden, {kGoldenLevel});
-  Verification result;
-  result.rows = golden.rows;
-  const std::vector<const std::vector<double>*> predicted = golden_numbers(p);
-  const bool classes = has_classes(stored.model.family);
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const std::vector<double>& expected = golden.column(names[c]).values;
-    for (std::int64_t i = 0; i < golden.rows; ++i) {
-      const double found = (*predicted[c])[i];
-      if (std::isnan(expected[i]) && !std::isfinite(found)) continue;
-      const double scale = classes ? 1.0 : golden.column(names[1]).values[i];
-      const double difference = std::abs(found - expected[i]) / scale;
-      result.largest_difference = std::max(result.largest_difference, std::isnan(difference) ? HUGE_VAL : difference);
-    }
-  }
-  result.passed = result.largest_difference <= kVerifyTolerance;
-  return result;
+  const std::string name = golden_name(stored.model);
+  return verify_golden(stored.model, directory + "/" + name,
+                       checked_file(directory, name, Json::parse(stored.json).at("files")));
 }
 
 void save_checkpoint(const StoredCheckpoint& stored, const std::string& path) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ick/base/error.h"
+#include "posterior/golden_section.h"
 
 namespace ick {
 
@@ -23,17 +24,7 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
     const double value = cost(t);
     if (value < lowest) lowest = value, best = t;
   }
-  double low = best - step, high = best + step;
-  const double golden = (std::sqrt(5.0) - 1.0) / 2.0;
-  while (high - low > 1e-6) {
-    const double left = high - golden * (high - low), right = low + golden * (high - low);
-    if (cost(left) < cost(right)) {
-      high = right;
-    } else {
-      low = left;
-    }
-  }
-  return std::exp(0.25 * (low + high));
+  return std::exp(0.5 * golden_section(best - step, best + step, 1e-6, cost));
 }
 
 ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text) {

@@ -15,6 +15,11 @@ bool is_closed_form(const FitOptions& options);
 // Functions that a model of this family has: one for each class of a categorical target, else one.
 std::int64_t outputs_of(const FitOptions& options, const Encoder& encoder);
 
+// The law of the target, if the options do not say; UsageError or DataError when it does not go with the others.
+void choose_family(const Table& table, const Formula& formula, const std::vector<bool>& use, FitPlan& plan);
+// All other options that are left open, for so many training rows.
+void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan);
+
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options);
 
 // What a fit's tensors take, about: rows, and for each member parameters, what the optimiser keeps, the work of a step.
