@@ -135,7 +135,8 @@ std::vector<std::string> sentences(const EncodingNotes& notes) {
   std::vector<std::string> said;
   const auto rows = [](std::int64_t count) { return fmt::format("{} row{}", count, count == 1 ? "" : "s"); };
   if (notes.without_target > 0) said.push_back(rows(notes.without_target) + " without a target left out");
-  if (notes.with_gaps > 0) said.push_back(rows(notes.with_gaps) + " left out, a column that a kernel reads is missing");
+  if (notes.with_gaps > 0)
+    said.push_back(rows(notes.with_gaps) + " left out, a column that a kernel reads, or an image, is missing");
   for (const auto& [column, count] : notes.filled) {
     said.push_back(fmt::format("column \"{}\": {} missing, filled in", column, rows(count)));
   }

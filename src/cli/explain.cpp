@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/words.h"
+#include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/train/fit.h"
@@ -130,6 +131,9 @@ Explanation explain(const ExplainRequest& request) {
     const Encoder encoder = assumed_encoder(e.spec);
     e.model = std::make_unique<Model>(e.spec, encoder, assumed_rows(encoder), ModelOptions{});
     return e;
+  }
+  if (formula.target.empty()) {
+    throw UsageError("with a table explain needs a target, as in 'y ~ " + request.formula + "'");
   }
   const Table table = read_table(request.data, request.reading.read_options(formula));
   e.plan = plan_fit(table, formula, {});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 #include "ick/base/error.h"
@@ -72,7 +73,7 @@ void fit_classes(const Column& target, const std::string& name, const std::vecto
   encoder.classes = levels_of(target, use);
   if (encoder.classes.empty()) throw DataError(name + " has no values in the training rows");
   if (encoder.classes.size() > 1) return;
-  throw DataError(name + " is " + encoder.classes[0] + " in every training row; there is nothing to tell apart");
+  throw DataError(name + " is \"" + encoder.classes[0] + "\" in every training row; there is nothing to tell apart");
 }
 
 void check_count(double value, std::int64_t row, const std::string& name) {
@@ -162,10 +163,18 @@ void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps
   }
 }
 
+// The number of a class; not a number for one that training rows do not have.
 double encode_class(const Column& target, const Encoder& encoder, std::int64_t row) {
+  const auto found = std::find(encoder.classes.begin(), encoder.classes.end(), level_text(target, row));
+  if (found == encoder.classes.end()) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(found - encoder.classes.begin());
+}
+
+void refuse_unknown_class(const Column& target, const Encoder& encoder, const Dataset& rows) {
+  const at::Tensor unknown = rows.y.isnan().nonzero();
+  if (unknown.size(0) == 0) return;
+  const std::int64_t row = rows.rows[unknown[0].item<std::int64_t>()];
   const std::string text = level_text(target, row);
-  const auto found = std::find(encoder.classes.begin(), encoder.classes.end(), text);
-  if (found != encoder.classes.end()) return static_cast<double>(found - encoder.classes.begin());
   throw DataError("the target, " + named(encoder.target.name) + ", has" +
                   (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " + std::to_string(row + 1) +
                   " that no training row has; the model knows " + join_words(encoder.classes));
@@ -337,7 +346,10 @@ Dataset encode(const Table& table, const Encoder& encoder, bool with_target, Enc
     all.images.resize(encoder.networks.size());
     all.images[a] = encode_images(table, *inputs.image, all.rows);
     at::Tensor& number = all.images[a]->number;
-    if (encoder.gaps == Gaps::fill) number.masked_fill_(number < 0, RowImages::kMean);
+    if (const auto missing = (number < 0).sum().item<std::int64_t>(); missing > 0 && encoder.gaps == Gaps::fill) {
+      said.filled[inputs.image->settings.columns[0]] += missing;
+      number.masked_fill_(number < 0, RowImages::kMean);
+    }
     if (encoder.gaps != Gaps::refuse) continue;
     const at::Tensor missing = (number < 0).nonzero();
     if (missing.size(0) > 0) refuse_missing_image(inputs.image->settings, all.rows[missing[0].item<std::int64_t>()]);
@@ -346,7 +358,10 @@ Dataset encode(const Table& table, const Encoder& encoder, bool with_target, Enc
   const at::Tensor complete = all.complete().nonzero().select(1, 0).contiguous();
   const std::int64_t with_gaps = all.size() - complete.size(0);
   said.with_gaps += with_gaps;
-  return with_target && with_gaps > 0 ? all.select(complete) : all;
+  if (!with_target) return all;
+  if (with_gaps > 0) all = all.select(complete);
+  if (!encoder.classes.empty()) refuse_unknown_class(*target, encoder, all);
+  return all;
 }
 
 }  // namespace ick

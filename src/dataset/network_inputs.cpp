@@ -186,19 +186,21 @@ NetworkImages fit_images(const Table& table, const ImageSettings& settings, cons
   distinct.resize(std::min(kSome, distinct.size()));
 
   const std::int64_t channels = fitted.shape.channels, pixels = fitted.shape.height * fitted.shape.width;
-  std::vector<double> sum(channels, 0.0), squares(channels, 0.0);
+  std::vector<double> sum(channels, 0.0), squares(channels, 0.0), counts(channels, 0.0);
   std::vector<float> image(fitted.shape.numbers());
   for (const std::int64_t number : distinct) {
     table.images->read(number, fitted.shape, image.data());
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t i = 0; i < pixels; ++i) {
         const double value = image[c * pixels + i];
+        if (!std::isfinite(value)) continue;  // a channel without any value
         sum[c] += value, squares[c] += value * value;
+        ++counts[c];
       }
     }
   }
-  const double count = static_cast<double>(pixels) * static_cast<double>(distinct.size());
   for (std::int64_t c = 0; c < channels; ++c) {
+    const double count = std::max(1.0, counts[c]);
     const double mean = sum[c] / count, variance = squares[c] / count - mean * mean;
     fitted.channels.push_back({mean, variance > 1e-12 * mean * mean ? std::sqrt(variance) : 1.0});
   }
@@ -250,7 +252,7 @@ void RowImages::load(std::int64_t image, float* to, const Augmentation& augmenta
   if (augmentation.any()) augment(augmentation, known.shape, seed, to);
   for (const Scaling& channel : known.channels) {
     const auto mean = static_cast<float>(channel.mean), scale = static_cast<float>(1.0 / channel.sd);
-    for (std::int64_t i = 0; i < pixels; ++i) to[i] = (to[i] - mean) * scale;
+    for (std::int64_t i = 0; i < pixels; ++i) to[i] = std::isfinite(to[i]) ? (to[i] - mean) * scale : 0.0f;
     to += pixels;
   }
 }

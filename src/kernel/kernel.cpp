@@ -185,7 +185,8 @@ class Binder {
         return "a distance on the Earth (expected km or m)";
       case Unit::input:
         return input.unit.empty()
-                   ? "a column of plain numbers (" + column + " has no unit; write the number alone)"
+                   ? "a column of plain numbers (" + column +
+                         " has no unit; write the number alone, or give the column one with --unit)"
                    : column + ", which is in " + input.unit + " (write a unit of the same kind, or the number alone)";
       case Unit::per_input:
         return "a frequency (write the number alone: cycles per " +

@@ -49,21 +49,25 @@ ClassScores score_classes(std::span<const std::int64_t> seen, std::span<const do
     const auto top = std::max_element(p.begin(), p.end()) - p.begin();
     const bool right = top == seen[i];
     ++s.confusion[seen[i]][top];
-    s.accuracy += right / n;
-    s.log_loss -= std::log(std::max(p[seen[i]], std::numeric_limits<double>::min())) / n;
+    s.accuracy += right;
+    s.log_loss -= std::log(std::max(p[seen[i]], std::numeric_limits<double>::min()));
     for (std::int64_t c = 0; c < classes; ++c) {
       const double miss = p[c] - (c == seen[i] ? 1.0 : 0.0);
-      s.brier += miss * miss / n;
+      s.brier += miss * miss;
     }
     Bin& bin = bins[std::min<std::size_t>(9, static_cast<std::size_t>(10.0 * p[top]))];
     bin.rows += 1.0, bin.right += right, bin.confidence += p[top];
     for (const auto& [level, threshold] : thresholds) {
       const auto size = std::count_if(p.begin(), p.end(), [&](double each) { return 1.0 - each <= threshold; });
-      s.set_size[level] += static_cast<double>(std::max<std::int64_t>(size, 1)) / n;
-      s.coverage[level] += (right || 1.0 - p[seen[i]] <= threshold) / n;
+      s.set_size[level] += static_cast<double>(std::max<std::int64_t>(size, 1));
+      s.coverage[level] += right || 1.0 - p[seen[i]] <= threshold;
     }
   }
-  for (const Bin& bin : bins) s.calibration_error += std::abs(bin.right - bin.confidence) / n;
+  for (const Bin& bin : bins) s.calibration_error += std::abs(bin.right - bin.confidence);
+  for (double* sum : {&s.accuracy, &s.log_loss, &s.brier, &s.calibration_error}) *sum /= n;
+  for (auto* sums : {&s.set_size, &s.coverage}) {
+    for (auto& [level, sum] : *sums) sum /= n;
+  }
   return s;
 }
 

@@ -19,7 +19,7 @@ at::Tensor log_normal_cdf(const at::Tensor& f) { return at::special_log_ndtr(f);
 at::Tensor surprise(Family family, Link link, const at::Tensor& f, const at::Tensor& y) {
   switch (family) {
     case Family::poisson:
-      return f.exp() - y.to(f.scalar_type()) * f;
+      return f.exp() - y.to(f.scalar_type()) * f + at::lgamma(y + 1.0).to(f.scalar_type());
     case Family::bernoulli: {
       const at::Tensor sign = 2.0 * y.to(f.scalar_type()) - 1.0;
       return link == Link::logit ? at::softplus(-sign * f) : -log_normal_cdf(sign * f);
@@ -48,8 +48,8 @@ at::Tensor student_surprise(const at::Tensor& residual, const at::Tensor& log_sc
 at::Tensor probabilities(Family family, Link link, const at::Tensor& f, double temperature) {
   const at::Tensor cooled = f.to(at::kDouble) / temperature;
   if (family == Family::categorical) return at::softmax(cooled, 2);
-  const at::Tensor second = link == Link::logit ? at::sigmoid(cooled) : at::special_ndtr(cooled);
-  return at::stack({1.0 - second, second}, 2);
+  const at::Tensor both = at::stack({-cooled, cooled}, 2);  // one less a probability would lose the small ones
+  return link == Link::logit ? at::sigmoid(both) : at::special_ndtr(both);
 }
 
 }  // namespace ick

@@ -7,7 +7,7 @@
 namespace ick {
 
 // -log p(y | f) of each row, (E, B), for the families that need no scale: f (E, B), of categorical (E, B, C); y (B) or
-// (E, B) a count or the number of a class. The constant log y! of poisson is left out.
+// (E, B) a count or the number of a class.
 at::Tensor surprise(Family family, Link link, const at::Tensor& f, const at::Tensor& y);
 
 // -log p(y | f) under Student's law with four degrees of freedom and the scale s of each member, log s^2 (E): (E, B)

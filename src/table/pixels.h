@@ -40,7 +40,7 @@ std::string count_of_channels(std::int64_t channels);  // "1 channel", "3 channe
 void resize(const Window& from, const std::function<float(std::int64_t row, std::int64_t column)>& value,
             std::int64_t height, std::int64_t width, float* to);
 
-// Gives pixels without a value the mean of the others, 0 when there are none.
+// Gives pixels without a value the mean of the others. Where there are none, bytes become 0 and other numbers stay.
 template <typename Number, typename IsMissing>
 void fill_missing(Number* pixels, std::int64_t count, const IsMissing& is_missing) {
   double sum = 0.0;
@@ -50,7 +50,7 @@ void fill_missing(Number* pixels, std::int64_t count, const IsMissing& is_missin
     sum += static_cast<double>(*pixel);
     ++valid;
   }
-  if (valid == count) return;
+  if (valid == count || (valid == 0 && std::is_floating_point_v<Number>)) return;  // none at all: left as they are
   double mean = valid > 0 ? sum / static_cast<double>(valid) : 0.0;
   if constexpr (std::is_integral_v<Number>) mean = std::round(mean);
   std::replace_if(pixels, pixels + count, is_missing, static_cast<Number>(mean));

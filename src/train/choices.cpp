@@ -79,6 +79,9 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   if (o.posterior == Posterior::laplace) one_network_each(spec, asked);
   if (!draws) return;
   one_network_each(spec, asked);
+  if (reads_images(spec)) {
+    throw UsageError(asked + " is for fully connected networks, and this one reads images; use --posterior ensemble");
+  }
   constexpr std::int64_t kDraws = 30;
   if (o.members == 0) o.members = kDraws;
   if (o.members == 1) {
@@ -149,12 +152,14 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
   if (o.link != Link::logit && o.family != Family::bernoulli) {
     throw UsageError("--link is for --family bernoulli, a target of two classes");
   }
-  if (o.family == Family::gaussian || o.family == Family::student) return;
   const std::string family = "--family " + choice_name(*o.family);
+  if (o.family != Family::gaussian && o.loss != Loss::mse) {
+    throw UsageError(family + " has its own loss; leave --loss out");
+  }
+  if (o.family == Family::gaussian || o.family == Family::student) return;
   if (o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise) {
     throw UsageError(family + " has no noise of its own; leave --noise, --sigma and --perturb noise out");
   }
-  if (o.loss != Loss::mse) throw UsageError(family + " has its own loss; leave --loss out");
 }
 
 // Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more
@@ -211,7 +216,10 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
     options.layers = rows < 1'000 ? std::vector<std::int64_t>{64, 32} : std::vector<std::int64_t>{128, 64};
   }
   if (options.learning_rate == 0.0) {
-    options.learning_rate = options.optimiser == Optimiser::sgd ? 0.01 : has_attention(spec) ? 0.001 : 0.003;
+    options.learning_rate = options.optimiser == Optimiser::sgd ? 0.01
+                            : has_attention(spec)               ? 0.001
+                            : kernels_only                      ? 0.05  // a convex problem
+                                                                : 0.003;
   }
   if (options.patience == 0) options.patience = std::max<std::int64_t>(10, options.epochs / 2);
 }

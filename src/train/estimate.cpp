@@ -42,6 +42,7 @@ FitBytes bytes_of(const FitPlan& plan) {
   const auto n = static_cast<double>(count_of(plan.training) + count_of(plan.validation));
   double row = 8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1);
   double parameters = 1.0, units = 0.0, features = 0.0;  // of a member
+  double maps = 0.0;                                     // what networks on images hold of one while they train
   std::size_t source = 0;
   for (const TermSpec& term : plan.spec.terms) {
     const auto p =
@@ -56,7 +57,7 @@ FitBytes bytes_of(const FitPlan& plan) {
       context.outputs = static_cast<std::int64_t>(p) * outputs_of(plan.options, plan.encoder);
       context.default_layers = o.layers;
       row += 4.0 * static_cast<double>(context.inputs);
-      units += kUnitsPerPixel * static_cast<double>(context.image.numbers());
+      maps += kUnitsPerPixel * static_cast<double>(context.image.numbers());
       for (const NamedTensor& each : find_network(call.name)->make(without_sources(call), context)->parameters()) {
         parameters += static_cast<double>(each.value.numel());
         units += static_cast<double>(each.value.size(-1));
@@ -76,7 +77,8 @@ FitBytes bytes_of(const FitPlan& plan) {
     const double work = 8.0 * (2.0 * n * (units + features) + 3.0 * fewer * fewer);
     bytes.rows += std::max(work, std::min(1e9, static_cast<double>(o.members) * work));
   } else {  // values, gradients, two moments, the best so far; units and their gradients of a batch
-    bytes.member = 4.0 * (5.0 * parameters + 4.0 * static_cast<double>(o.batch) * (units + features));
+    const double of_row = 4.0 * (units + features) + maps;
+    bytes.member = 4.0 * (5.0 * parameters + static_cast<double>(o.batch) * of_row);
     if (o.polish && std::min(n, parameters) <= kMostFactored) bytes.rows += 16.0 * n * (units + features);
   }
   return bytes;
@@ -89,9 +91,11 @@ void check_memory(const FitPlan& plan, double free) {
   const double needed = bytes.rows + members * bytes.member;
   if (needed <= kUsable * free) return;
   const auto fit = static_cast<std::int64_t>((kUsable * free - bytes.rows) / std::max(1.0, bytes.member));
-  const std::string remedy = fit >= 1 && members > 1.0
-                                 ? "ask for at most " + std::to_string(fit) + " --members"
-                                 : "use fewer rows, smaller --layers, or points=... in the formula";
+  const auto& networks = plan.encoder.networks;
+  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  const std::string remedy = fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " --members"
+                             : images ? "use a smaller --batch, smaller images (size=...), or a smaller network"
+                                      : "use fewer rows, smaller --layers, or points=... in the formula";
   throw UsageError("this fit with " + std::to_string(plan.options.members) +
                    (plan.options.members == 1 ? " member" : " members") + " would take about " +
                    number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +

@@ -196,7 +196,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
 
   std::unique_ptr<Stage> stage;
   bool polished = false;
-  double waiting = 0.0;
+  double waiting = 0.0, training = 0.0;  // seconds
   if (!second_only) stage = first_stage(table, plan, hooks, resume, polished);
   const Outcome outcome = second_only ? Outcome(*resume, has_classes(*plan.options.family)) : Outcome(*stage, polished);
   FitHooks second_hooks = hooks;
@@ -208,7 +208,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
     };
   }
   if (plan.options.refit && count_of(plan.validation) > 0) {
-    if (stage != nullptr) waiting = stage->waiting();
+    if (stage != nullptr) waiting = stage->waiting(), training = stage->seconds();
     stage = second_stage(table, plan, second_hooks, second_only ? resume : nullptr, stage.get(), outcome);
   }
 
@@ -239,9 +239,9 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
       report.holdout = result.model.evaluate(table, held);
     }
   }
-  waiting += stage->waiting();
+  waiting += stage->waiting(), training += stage->seconds();
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock).count();
-  report.waiting = waiting / report.seconds;
+  report.waiting = waiting / std::max(training, 1e-9);
   return result;
 }
 

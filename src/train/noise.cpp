@@ -56,6 +56,7 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
                                                    const FitHooks& hooks) {
   Table rows;
   rows.rows = unseen.rows.size();
+  rows.images = table.images;
   for (const Column& from : table.columns) {
     if (from.info.name == target) continue;
     Column& to = rows.columns.emplace_back();

@@ -39,6 +39,12 @@ bool names_a_place(const std::string& column) {
   return contains(kPlaces, lower);
 }
 
+bool repeats(std::vector<std::int64_t> images) {
+  std::erase_if(images, [](std::int64_t each) { return each < 0; });
+  std::sort(images.begin(), images.end());
+  return std::adjacent_find(images.begin(), images.end()) != images.end();
+}
+
 // Rows near each other in time or space resemble each other: drawn one by one, validation rows would be known already.
 Split choose_validation(const ModelSpec& spec, const Table& table, const FitOptions& options, double share,
                         std::string& reason) {
@@ -62,6 +68,28 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
       if ((call.find("sphere") != nullptr || names_a_place(name)) && !contains(places, name)) places.push_back(name);
     }
   });
+  for (const TermSpec& term : spec.terms) {
+    for (const Call& call : term.networks) {
+      const std::optional<ImageSettings> image = network_plan(call).image;
+      if (!time.empty() || places.size() >= 2 || !image || image->raster.empty()) continue;
+      split.kind = Split::Kind::block;
+      split.columns = image->columns;
+      reason = "blocked in space, because patches of neighbouring rows overlap";
+      return split;
+    }
+  }
+  if (time.empty() && places.size() < 2 && table.images != nullptr) {
+    for (const TermSpec& term : spec.terms) {
+      for (const Call& call : term.networks) {
+        const std::optional<ImageSettings> image = network_plan(call).image;
+        if (!image || !repeats(table.images->find(table, *image))) continue;
+        split.kind = Split::Kind::group;
+        split.columns = image->columns;
+        reason = "whole images, because rows share them";
+        return split;
+      }
+    }
+  }
   if (!time.empty()) {
     split.kind = Split::Kind::last;
     split.columns = {time};

@@ -63,6 +63,11 @@ std::optional<double> Stage::stated_log_noise() const {
 
 void Stage::make_model() {
   model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, options_);
+  if (plan_.options.family == Family::poisson) {  // the functions start near the logarithm of the mean count
+    for (const NamedTensor& each : model_->network_parameters()) {
+      if (each.path == "bias") each.value.detach().fill_(std::log(std::max(encoder_.target_summary.mean, 1e-3)));
+    }
+  }
   if (phase_ != "train") return;
   if (hooks_.planned) hooks_.planned(plan_);
   if (hooks_.checkpoint) hooks_.checkpoint(Checkpoint{"start", {}, {}});
@@ -103,10 +108,13 @@ void Stage::descend(std::int64_t last, const Checkpoint* resume, const Stage* fr
   Trainer trainer(*model_, plan_.options, training_, validation_.size() > 0 ? &validation_ : nullptr,
                   encoder_.target_scaling.sd, hooks_, phase_);
   if (resume != nullptr) trainer.restore(*resume);
+  const auto clock = std::chrono::steady_clock::now();
   trainer.run(last);
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock).count();
   epochs_ = trainer.epochs_done();
   best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;
-  noise_ = plan_.options.loss == Loss::gaussian ? trainer.noise() : 0.0;
+  const bool gaussian = plan_.options.family == Family::gaussian && plan_.options.loss == Loss::gaussian;
+  noise_ = gaussian ? trainer.noise() : 0.0;
   waiting_ = trainer.waiting();
 }
 

@@ -39,7 +39,8 @@ class Stage {
   const Dataset& training() const { return training_; }
   std::int64_t epochs() const { return epochs_; }
   std::int64_t best_epoch() const { return best_epoch_; }
-  double waiting() const { return waiting_; }  // seconds, for images
+  double seconds() const { return seconds_; }  // of gradient descent
+  double waiting() const { return waiting_; }  // of these, for images
 
  private:
   void take(const Scales& scales);  // in the target's units squared
@@ -67,7 +68,7 @@ class Stage {
   std::vector<at::Tensor> tangent_;
   std::shared_ptr<const DirectVariance> direct_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
-  double waiting_ = 0.0;
+  double seconds_ = 0.0, waiting_ = 0.0;
 };
 
 }  // namespace ick

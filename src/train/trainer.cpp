@@ -107,7 +107,9 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
     }
     loader_ = std::make_unique<Loader>(training_, std::move(augmentations), options_.seed, options_.loaders);
   }
-  for (const NamedTensor& each : model.buffers()) buffers_.push_back(each.value);
+  for (const NamedTensor& each : model.buffers()) {
+    if (each.value.is_floating_point()) buffers_.push_back(each.value);  // a script's bytes never change
+  }
   perturb();
   make_groups();
   make_optimiser();
@@ -321,7 +323,7 @@ double Trainer::validate() const {
       sum += (f.mean(0) - batch.y).square().sum().item<double>();
     } else if (family == Family::poisson) {  // of the mean over members, as those of classes
       const at::Tensor rate = f.exp().mean(0);
-      sum += (rate - batch.y * rate.log()).sum().item<double>();
+      sum += (rate - batch.y * rate.log() + at::lgamma(batch.y + 1.0)).sum().item<double>();
     } else {
       const at::Tensor p = probabilities(family, options_.link, f).mean(0);  // (B, C)
       sum -= p.gather(1, batch.y.to(at::kLong).unsqueeze(1)).clamp_min(1e-300).log().sum().item<double>();
@@ -357,7 +359,7 @@ void Trainer::report(std::int64_t end, double validation, double seconds, double
   progress.phase = phase_;
   const Family family = options_.family.value_or(Family::gaussian);
   if (has_classes(family)) progress.measure = "log_loss";
-  if (family == Family::poisson) progress.measure = "surprise";
+  if (family == Family::poisson) progress.measure = "nlpd";
   progress.epoch = epoch_;
   progress.epochs = end;
   progress.loss = loss_sum_ / static_cast<double>(training_.size());

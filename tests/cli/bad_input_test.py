@@ -139,7 +139,7 @@ class BadInput(WithModels):
              'formula column 12: rbf has no parameter named "period"; it has variance and lengthscale'),
             ("y ~ periodic(x, period=24h)",
              'formula column 17: period = 24h: the unit "h" does not fit a column of plain numbers (column "x" has no '
-             "unit; write the number alone)"),
+             "unit; write the number alone, or give the column one with --unit)"),
         ]])
 
     def test_options(self):

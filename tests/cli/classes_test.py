@@ -100,7 +100,7 @@ class Classes(FolderCase):
 
     def test_one_class_only(self):
         self.assertEqual(self.refused("one ~ mlp(a)"),
-                         'ick: the target, column "one", is same in every training row; there is nothing to tell apart')
+                         'ick: the target, column "one", is "same" in every training row; there is nothing to tell apart')
 
     def test_class_seen_only_in_test(self):
         lines = table().splitlines()

@@ -361,7 +361,7 @@ class Formulas(Table):
         self.assertIn("y (number, 2 missing)", result.stderr)
         self.assertIn("2 rows without a target left out", result.stderr)
         self.assertIn('column "x": 1 row missing, filled in', result.stderr)
-        for gaps, words in (("drop", "1 row left out, a column that a kernel reads is missing"),
+        for gaps, words in (("drop", "1 row left out, a column that a kernel reads, or an image, is missing"),
                             ("fill", 'column "x": 1 row missing, filled in')):
             result = self.run_ick("fit", "gaps.csv", "y ~ rbf(x)", "--out", "g", "--gaps", gaps, *quick())
             self.assertIn(words, result.stderr)

@@ -202,7 +202,7 @@ TEST(ClassPlan, WhatCannotBeIsSaid) {
 
   Table one = table;
   for (double& value : one.columns[3].values) value = 2.0;
-  EXPECT_NE(refusal(one, "sector ~ mlp(a)").find("is west in every training row"), std::string::npos);
+  EXPECT_NE(refusal(one, "sector ~ mlp(a)").find("is \"west\" in every training row"), std::string::npos);
 
   Table rare = table;
   for (double& value : rare.columns[3].values) value = std::min(value, 1.0);
