@@ -1,5 +1,7 @@
 #include "ick/base/memory.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -29,6 +31,11 @@ double free_bytes() {
   const bool limited = limit < std::numeric_limits<double>::infinity();
   const double container = limited ? limit - used + (cache < limit ? cache : 0.0) : limit;
   return std::min(machine, container);
+}
+
+void keep_large_buffers() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
 
 }  // namespace ick

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "net/arguments.h"
+#include "net/fused_mlp.h"
 
 namespace ick {
 
@@ -63,8 +65,47 @@ Mlp::Mlp(MlpOptions options, const NetworkContext& context) : options_(std::move
   }
 }
 
+bool Mlp::fuses() const {
+  return options_.dropout == 0.0 && !options_.layer_norm && FusedMlp::knows(options_.activation.name) &&
+         layers_.front().weight.scalar_type() == at::kFloat;
+}
+
 at::Tensor Mlp::operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout) const {
+  if (!at::GradMode::is_enabled() && x.dim() == 2 && x.scalar_type() == at::kFloat && fuses()) return fused(x);
   return at::baddbmm(last_bias(), hidden(x, dropout), last_weight());
+}
+
+// Members and chunks of rows shared out among workers.
+at::Tensor Mlp::fused(const at::Tensor& x) const {
+  const at::Tensor rows = inputs_of(x)[0].contiguous();
+  const std::int64_t members = layers_.front().weight.size(0), count = rows.size(0), p = outputs();
+  const auto layers_of = [&](std::int64_t e) {
+    std::vector<FusedLayer> layers;
+    for (const Layer& layer : layers_) {
+      layers.push_back({layer.weight[e].data_ptr<float>(), layer.bias[e].data_ptr<float>(),
+                        static_cast<int>(layer.weight.size(1)), static_cast<int>(layer.weight.size(2))});
+    }
+    return layers;
+  };
+  at::Tensor f = at::empty({members, count, p}, at::kFloat);
+  std::vector<FusedMlp> networks;
+  std::vector<std::int64_t> loaded;  // member of each
+  for (int w = 0; w < workers(); ++w) {
+    networks.emplace_back(layers_of(0), options_.activation.name, /*with_gradients=*/false);
+    loaded.push_back(-1);
+  }
+  const std::int64_t chunks = (count + kChunkRows - 1) / kChunkRows;
+  parallel(static_cast<int>(members * chunks), [&](int task, int worker) {
+    const std::int64_t e = task / chunks, first = task % chunks * kChunkRows;
+    FusedMlp& network = networks[worker];
+    if (loaded[worker] != e) network.load(layers_of(e));
+    loaded[worker] = e;
+    const int taken = static_cast<int>(std::min<std::int64_t>(kChunkRows, count - first));
+    const float* from = network.forward(rows.data_ptr<float>() + first * rows.size(1), taken);
+    float* to = f.data_ptr<float>() + (e * count + first) * p;
+    for (int r = 0; r < taken; ++r, from += network.stride(), to += p) std::copy_n(from, p, to);
+  });
+  return f;
 }
 
 at::Tensor Mlp::inputs_of(const at::Tensor& x) const {

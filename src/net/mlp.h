@@ -27,6 +27,9 @@ class Mlp : public Network {
  public:
   Mlp(MlpOptions options, const NetworkContext& context);
 
+  const MlpOptions& options() const { return options_; }
+  bool fuses() const;  // the fast path can be gone: no dropout, no norm, float32
+  std::int64_t inputs() const { return layers_.front().weight.size(1); }
   std::int64_t outputs() const override { return layers_.back().weight.size(2); }
   at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;
   at::Tensor hidden(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;
@@ -37,6 +40,7 @@ class Mlp : public Network {
   std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const override;
 
  private:
+  at::Tensor fused(const at::Tensor& x) const;      // without gradients
   at::Tensor inputs_of(const at::Tensor& x) const;  // checked, of the parameters' type: (E, B, F)
 
   struct Layer {

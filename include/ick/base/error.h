@@ -30,6 +30,12 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+// Another of the processes that train together is gone; what there was can be taken up again.
+class RankLost : public Error {
+ public:
+  using Error::Error;
+};
+
 // The computation cannot go on: not positive definite, not finite.
 class NumericError : public Error {
  public:
