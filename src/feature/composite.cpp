@@ -19,8 +19,15 @@ FeatureMap::FeatureMap(at::ScalarType dtype) : dtype_(dtype) {
 
 at::Tensor FeatureMap::residual(const at::Tensor& x) const {
   const at::NoGradGuard no_gradient;
-  return (kernel().diagonal(x) - evaluate(x, at::kDouble).square().sum(-1)).clamp_min(0.0);
+  return residual(x, shared_by_members(evaluate(x, at::kDouble)));
 }
+
+at::Tensor FeatureMap::residual(const at::Tensor& x, const at::Tensor& z) const {
+  const at::NoGradGuard no_gradient;
+  return (kernel().diagonal(x) - z.square().sum(-1)).clamp_min(0.0);
+}
+
+at::Tensor shared_by_members(const at::Tensor& z) { return z.stride(0) == 0 ? z.narrow(0, 0, 1) : z; }
 
 JoinedMap::JoinedMap(const Kernel& kernel, std::vector<std::unique_ptr<FeatureMap>> maps, Join join,
                      at::ScalarType dtype)

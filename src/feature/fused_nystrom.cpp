@@ -13,20 +13,23 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Block = Eigen::Map<Matrix, 0, Eigen::OuterStride<>>;
-using Square = Eigen::Map<Matrix>;
+using Square = Eigen::Map<const Matrix>;
+
+void add(const std::vector<double>& from, std::vector<double>& to) {
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+}
 
 }  // namespace
 
 double jitter_of_step(int step) { return 1e-8 * std::pow(10.0, step); }
 
-FusedNystrom::FusedNystrom(FusedProduct& product, const double* theta, const FusedPoints& points)
+FusedNystrom::FusedNystrom(const FusedProduct& product, const double* theta, const FusedPoints& points)
     : product_(product), theta_(theta), points_(points) {
   const int p = points.points, width = whole_lanes(p);
   lines_.resize(static_cast<std::size_t>(points.inputs) * width);
   for (int d = 0; d < points.inputs; ++d) {
     for (int i = 0; i < width; ++i) lines_[d * width + i] = points.z[std::min(i, p - 1) * points.inputs + d];
   }
-  d_factor_.assign(static_cast<std::size_t>(p) * p, 0.0);
 }
 
 int FusedNystrom::factorise() {
@@ -50,24 +53,36 @@ int FusedNystrom::factorise() {
   return -1;
 }
 
-void FusedNystrom::features(const FusedRows& rows, double* z) {
+void FusedNystrom::features(const FusedRows& rows, double* z) const {
   product_.values(theta_, points_, rows, z);
   solve_forward(factor_.data(), reciprocal_.data(), points_.points, z, rows.width);
 }
 
 // With A = L^-T dz:  dk(Z, x) = A,  dL = -lower(A z^T).
-void FusedNystrom::backward(const FusedRows& rows, const double* z, double* g, double* d_theta, double* d_z) {
+void FusedNystrom::backward(const FusedRows& rows, const double* z, double* g, Sums& sums) const {
   solve_backward(factor_.data(), reciprocal_.data(), points_.points, g, rows.width);
-  subtract_lower_product(g, z, points_.points, rows.width, d_factor_.data());
-  product_.gradient(theta_, points_, rows, g, d_theta, d_z);
+  subtract_lower_product(g, z, points_.points, rows.width, sums.factor.data());
+  product_.gradient(theta_, points_, rows, g, sums.theta.data(), sums.points.empty() ? nullptr : sums.points.data());
+}
+
+FusedNystrom::Sums FusedNystrom::nothing(std::size_t parameters, bool with_points) const {
+  const auto p = static_cast<std::size_t>(points_.points);
+  return {std::vector<double>(parameters), std::vector<double>(with_points ? p * points_.inputs : 0),
+          std::vector<double>(p * p)};
+}
+
+void FusedNystrom::Sums::operator+=(const Sums& other) {
+  add(other.theta, theta);
+  add(other.points, points);
+  add(other.factor, factor);
 }
 
 // Cholesky (Murray 2016): dK = (S + S^T) / 2, S = L^-T phi(L^T dL) L^-1, phi keeps the lower triangle and half the
 // diagonal.
-void FusedNystrom::backward_factor(double* d_theta, double* d_z) {
+void FusedNystrom::backward_factor(Sums& sums) const {
   const int p = points_.points, width = whole_lanes(p);
   const Square factor(factor_.data(), p, p);
-  const Matrix d_factor = Square(d_factor_.data(), p, p).triangularView<Eigen::Lower>();
+  const Matrix d_factor = Square(sums.factor.data(), p, p).triangularView<Eigen::Lower>();
   const Matrix inner = factor.transpose().triangularView<Eigen::Upper>() * d_factor;
   std::vector<double> buffer(static_cast<std::size_t>(p) * width, 0.0);
   Block s(buffer.data(), p, p, Eigen::OuterStride<>(width));
@@ -81,13 +96,12 @@ void FusedNystrom::backward_factor(double* d_theta, double* d_z) {
   s.diagonal().array() += jitter_of_step(step_) * d_k.trace() / p;  // the jitter follows the mean diagonal
 
   // Points at fixed fractions of a period keep their covariances when the period changes.
-  const double d_period = points_.follows >= 0 ? d_theta[points_.follows] : 0.0;
-  std::vector<double> d_first(d_z == nullptr ? 0 : static_cast<std::size_t>(p) * points_.inputs, 0.0);
-  product_.gradient(theta_, points_, {lines_.data(), width}, buffer.data(), d_theta,
-                    d_z == nullptr ? nullptr : d_first.data());
-  if (points_.follows >= 0) d_theta[points_.follows] = d_period;
-  std::fill(d_factor_.begin(), d_factor_.end(), 0.0);
-  for (std::size_t i = 0; i < d_first.size(); ++i) d_z[i] += 2.0 * d_first[i];  // each point stands on both sides
+  const double d_period = points_.follows >= 0 ? sums.theta[points_.follows] : 0.0;
+  std::vector<double> d_first(sums.points.size(), 0.0);
+  product_.gradient(theta_, points_, {lines_.data(), width}, buffer.data(), sums.theta.data(),
+                    d_first.empty() ? nullptr : d_first.data());
+  if (points_.follows >= 0) sums.theta[points_.follows] = d_period;
+  for (std::size_t i = 0; i < d_first.size(); ++i) sums.points[i] += 2.0 * d_first[i];  // each stands on both sides
 }
 
 }  // namespace ick

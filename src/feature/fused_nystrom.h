@@ -23,29 +23,36 @@ inline constexpr int kBlock = 252;
 class FusedNystrom {
  public:
   // points: inducing points as the factors see them; theta: natural parameters. Both must outlive this.
-  FusedNystrom(FusedProduct& product, const double* theta, const FusedPoints& points);
+  FusedNystrom(const FusedProduct& product, const double* theta, const FusedPoints& points);
 
   // Factorises K(Z, Z); returns the step of the ladder it took, or -1 when the matrix is not finite or no step is
   // enough.
   int factorise();
 
-  // One block of rows -> z (p, width).
-  void features(const FusedRows& rows, double* z);
+  // One block of rows -> z (p, width). Blocks may be worked on by several threads at once, on the way back, too.
+  void features(const FusedRows& rows, double* z) const;
 
-  // The way back, block by block. z = features(rows); g (p, width), zero in the padding, comes in as d/dz and is used
-  // up. Adds to d_theta and, unless null, d_z (p, inputs).
-  void backward(const FusedRows& rows, const double* z, double* g, double* d_theta, double* d_z);
-  // After the last block: the part that goes through K(Z, Z). Then a new way back may begin.
-  void backward_factor(double* d_theta, double* d_z);
+  // What the way back adds up: over the rows of a block, then over blocks.
+  struct Sums {
+    std::vector<double> theta;   // d/dtheta
+    std::vector<double> points;  // d/dz (p, inputs); empty when not wanted
+    std::vector<double> factor;  // d/dL (p, p), lower triangle
+    void operator+=(const Sums& other);
+  };
+  Sums nothing(std::size_t parameters, bool with_points) const;
+
+  // z = features(rows); g (p, width), zero in the padding, comes in as d/dz and is used up.
+  void backward(const FusedRows& rows, const double* z, double* g, Sums& sums) const;
+  // After all blocks: the part that goes through K(Z, Z).
+  void backward_factor(Sums& sums) const;
 
  private:
-  FusedProduct& product_;
+  const FusedProduct& product_;
   const double* theta_;
   FusedPoints points_;
   std::vector<double> lines_;       // (inputs, p in whole lanes): the points as rows
   std::vector<double> factor_;      // L
   std::vector<double> reciprocal_;  // 1 / L_ii
-  std::vector<double> d_factor_;    // dL, lower triangle, summed over blocks
   int step_ = 0;
 };
 

@@ -142,16 +142,19 @@ at::Tensor by_kmeans(const std::vector<Factor>& factors, const at::Tensor& rows,
 }
 
 // Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2023): the next point is drawn in proportion to the
-// variance the points so far leave unexplained, with the first member's parameters.
-at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, std::int64_t count, Random& random) {
+// variance the points so far leave unexplained, with the first member's parameters. A row counts as explained when no
+// more than this share of its variance is left.
+at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, std::int64_t count, double explained,
+                               Random& random) {
   const std::int64_t n = rows.size(0);
   if (count >= n) return rows;
   at::Tensor residual = product.diagonal(rows).detach()[0].clone();  // (n)
   const double enough = 1e-12 * residual.max().item<double>();
-  at::Tensor columns = at::zeros({n, count}, at::kDouble);  // F, K ~ F F^T
+  const at::Tensor left_over = (explained * residual).clamp_min(enough);  // (n)
+  at::Tensor columns = at::zeros({n, count}, at::kDouble);                // F, K ~ F F^T
   std::vector<std::int64_t> picked;
   while (std::ssize(picked) < count) {
-    const std::int64_t pivot = draw(at::where(residual > enough, residual, at::zeros_like(residual)), random);
+    const std::int64_t pivot = draw(at::where(residual > left_over, residual, at::zeros_like(residual)), random);
     if (pivot < 0) break;
     const std::int64_t done = std::ssize(picked);
     at::Tensor column = product.matrix(rows, rows.narrow(0, pivot, 1)).detach()[0].select(1, 0);
@@ -168,7 +171,7 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
   // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. A kernel
   // of finite rank never needs more; one point stands where it is zero on all rows.
   const std::int64_t wanted =
-      has_finite_rank(product.terms()[0]) ? std::max<std::int64_t>(1, std::ssize(picked)) : count;
+      explained > 0.0 || has_finite_rank(product.terms()[0]) ? std::max<std::int64_t>(1, std::ssize(picked)) : count;
   while (std::ssize(picked) < wanted) {
     const std::int64_t row = random.below(n);
     if (std::find(picked.begin(), picked.end(), row) == picked.end()) picked.push_back(row);
@@ -195,7 +198,7 @@ std::string placement_name(Placement placement) {
 }
 
 InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int64_t count, Placement placement,
-                            std::uint64_t seed) {
+                            std::uint64_t seed, double explained) {
   const std::vector<Factor>& factors = product.terms().at(0);
   const std::vector<std::int64_t> columns = used_columns(factors);
   if (x.size(0) == 0) throw DataError("there are no rows to place inducing points by; give at least one training row");
@@ -223,7 +226,7 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
       points.z = by_kmeans(factors, distinct_rows(x, columns, random), count, random);
       break;
     case Placement::pivoted_cholesky:
-      points.z = by_pivoted_cholesky(product, distinct_rows(x, columns, random), count, random);
+      points.z = by_pivoted_cholesky(product, distinct_rows(x, columns, random), count, explained, random);
       break;
   }
   return points;

@@ -15,10 +15,11 @@ struct InducingPoints {
   double origin = 0.0;
 };
 
-// At most `count` points; fewer when the rows are fewer or alike. Rows beyond kMostRows are thinned by a seeded draw.
+// At most `count` points; fewer when the rows are fewer or alike, or `explained` (MapOptions). Rows beyond kMostRows are
+// thinned by a seeded draw.
 inline constexpr std::int64_t kMostRows = 8192;
 InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int64_t count, Placement placement,
-                            std::uint64_t seed);
+                            std::uint64_t seed, double explained = 0.0);
 
 // The points of NystromMap::state(): "turns" (p) and "origin" (1) over one period, "points" (p, D) elsewhere and
 // (E, p, D) once trained.

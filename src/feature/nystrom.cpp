@@ -1,6 +1,5 @@
 #include "feature/nystrom.h"
 
-#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/types.h>
 
@@ -11,6 +10,7 @@
 #include "feature/fused_nystrom.h"
 #include "feature/support.h"
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 
 namespace ick {
 
@@ -167,43 +167,45 @@ void transpose_in(const Number* from, int width, int count, int p, double* to) {
   }
 }
 
-// Calls visit(first row, rows, place of the block in `exact`) for all blocks.
-template <class Visit>
-void for_all_blocks(std::int64_t n, int p, Visit visit) {
-  for (std::int64_t first = 0; first < n; first += kBlock) {
-    visit(first, static_cast<int>(std::min<std::int64_t>(kBlock, n - first)), first * p);
-  }
-}
+// A block of rows of a member; workers share them out.
+struct RowBlock {
+  std::int64_t member, number, first;
+  int count;
+
+  RowBlock(int task, std::int64_t n)
+      : member(task / blocks(n)),
+        number(task % blocks(n)),
+        first(number * kBlock),
+        count(static_cast<int>(std::min<std::int64_t>(kBlock, n - first))) {}
+  static std::int64_t blocks(std::int64_t n) { return std::max<std::int64_t>(1, (n + kBlock - 1) / kBlock); }
+};
 
 Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& points, const at::Tensor& x,
                at::ScalarType dtype, bool keep) {
   const std::int64_t members = raw.size(0), n = x.size(0), size = layout.points * ((n + 3) / 4 * 4);
-  const int p = layout.points, block_width = whole_lanes(static_cast<int>(std::min<std::int64_t>(n, kBlock)));
+  const int p = layout.points;
   Result result;
   result.z = at::empty({members, n, p}, dtype);
   result.steps.assign(members, 0);
-  if (keep) {
-    result.exact = at::empty({members, size}, at::kDouble);
-    result.members.resize(members);
-  }
-  at::parallel_for(0, members, 1, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> inputs, block(keep ? 0 : p * block_width);
-    for (std::int64_t e = begin; e < end; ++e) {
-      auto member = std::make_unique<Member>(layout, raw, points, e);
-      result.steps[e] = member->nystrom.factorise();
-      if (result.steps[e] < 0) continue;
-      for_all_blocks(n, p, [&](std::int64_t first, int count, std::int64_t place) {
-        const FusedRows rows = embed_block(layout, x, first, count, inputs);
-        double* exact = keep ? result.exact.data_ptr<double>() + e * size + place : block.data();
-        member->nystrom.features(rows, exact);
-        const std::int64_t to = (e * n + first) * p;
-        if (dtype == at::kFloat) {
-          transpose_out(exact, rows.width, count, p, result.z.data_ptr<float>() + to);
-        } else {
-          transpose_out(exact, rows.width, count, p, result.z.data_ptr<double>() + to);
-        }
-      });
-      if (keep) result.members[e] = std::move(member);
+  result.members.resize(members);
+  if (keep) result.exact = at::empty({members, size}, at::kDouble);
+  parallel(static_cast<int>(members), [&](int e, int) {
+    result.members[e] = std::make_unique<Member>(layout, raw, points, e);
+    result.steps[e] = result.members[e]->nystrom.factorise();
+  });
+  parallel(static_cast<int>(members * RowBlock::blocks(n)), [&](int task, int) {
+    const RowBlock block(task, n);
+    if (result.steps[block.member] < 0) return;
+    static thread_local std::vector<double> inputs, scratch;
+    const FusedRows rows = embed_block(layout, x, block.first, block.count, inputs);
+    if (!keep) scratch.resize(static_cast<std::size_t>(p) * rows.width);
+    double* exact = keep ? result.exact.data_ptr<double>() + block.member * size + block.first * p : scratch.data();
+    result.members[block.member]->nystrom.features(rows, exact);
+    const std::int64_t to = (block.member * n + block.first) * p;
+    if (dtype == at::kFloat) {
+      transpose_out(exact, rows.width, block.count, p, result.z.data_ptr<float>() + to);
+    } else {
+      transpose_out(exact, rows.width, block.count, p, result.z.data_ptr<double>() + to);
     }
   });
   return result;
@@ -234,36 +236,37 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
     const int p = layout.points;
     at::Tensor d_raw = at::zeros_like(raw);
     at::Tensor d_points = layout.train_points ? at::zeros_like(points) : at::Tensor();
-    at::parallel_for(0, members, 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<double> inputs, block(p * whole_lanes(static_cast<int>(std::min<std::int64_t>(n, kBlock)))), d_theta,
-          d_embedded(p * layout.inputs);
-      for (std::int64_t e = begin; e < end; ++e) {
-        Member& member = *holder->members[e];
-        d_theta.assign(count, 0.0);
-        std::fill(d_embedded.begin(), d_embedded.end(), 0.0);
-        double* d_z = layout.train_points ? d_embedded.data() : nullptr;
-        for_all_blocks(n, p, [&](std::int64_t first, int rows_count, std::int64_t place) {
-          const FusedRows rows = embed_block(layout, x, first, rows_count, inputs);
-          const std::int64_t from = (e * n + first) * p;
-          if (d_out.scalar_type() == at::kFloat) {
-            transpose_in(d_out.data_ptr<float>() + from, rows.width, rows_count, p, block.data());
-          } else {
-            transpose_in(d_out.data_ptr<double>() + from, rows.width, rows_count, p, block.data());
-          }
-          const double* z = exact.data_ptr<double>() + e * exact.size(1) + place;
-          member.nystrom.backward(rows, z, block.data(), d_theta.data(), d_z);
-        });
-        member.nystrom.backward_factor(d_theta.data(), d_z);
-        for (std::int64_t i = 0; layout.train_points && i < p; ++i) {
-          embed_backward(layout, member.z.data() + i * width, d_embedded.data() + i * layout.inputs,
-                         d_points.data_ptr<double>() + (e * p + i) * width);
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-          const ParameterSet::Column& parameter = layout.columns[i];
-          if (parameter.fixed) continue;
-          d_raw.data_ptr<double>()[e * count + i] =
-              d_theta[i] * constrain_slope(parameter.constraint, raw.data_ptr<double>()[e * count + i]);
-        }
+    std::vector<FusedNystrom::Sums> sums(members * RowBlock::blocks(n));
+    parallel(static_cast<int>(sums.size()), [&](int task, int) {
+      const RowBlock block(task, n);
+      const FusedNystrom& nystrom = holder->members[block.member]->nystrom;
+      static thread_local std::vector<double> inputs, slopes;
+      const FusedRows rows = embed_block(layout, x, block.first, block.count, inputs);
+      slopes.resize(static_cast<std::size_t>(p) * rows.width);
+      const std::int64_t from = (block.member * n + block.first) * p;
+      if (d_out.scalar_type() == at::kFloat) {
+        transpose_in(d_out.data_ptr<float>() + from, rows.width, block.count, p, slopes.data());
+      } else {
+        transpose_in(d_out.data_ptr<double>() + from, rows.width, block.count, p, slopes.data());
+      }
+      const double* z = exact.data_ptr<double>() + block.member * exact.size(1) + block.first * p;
+      sums[task] = nystrom.nothing(static_cast<std::size_t>(count), layout.train_points);
+      nystrom.backward(rows, z, slopes.data(), sums[task]);
+    });
+    parallel(static_cast<int>(members), [&](int e, int) {
+      const Member& member = *holder->members[e];
+      FusedNystrom::Sums& all = sums[e * RowBlock::blocks(n)];
+      for (std::int64_t b = 1; b < RowBlock::blocks(n); ++b) all += sums[e * RowBlock::blocks(n) + b];
+      member.nystrom.backward_factor(all);
+      for (std::int64_t i = 0; layout.train_points && i < p; ++i) {
+        embed_backward(layout, member.z.data() + i * width, all.points.data() + i * layout.inputs,
+                       d_points.data_ptr<double>() + (e * p + i) * width);
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        const ParameterSet::Column& parameter = layout.columns[i];
+        if (parameter.fixed) continue;
+        d_raw.data_ptr<double>()[e * count + i] =
+            all.theta[i] * constrain_slope(parameter.constraint, raw.data_ptr<double>()[e * count + i]);
       }
     });
     return {d_raw, d_points, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
@@ -281,7 +284,9 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
 }  // namespace
 
 NystromMap::NystromMap(const Kernel& product, const at::Tensor& x, const MapOptions& options)
-    : NystromMap(product, place_points(product, x, options.features, options.placement, options.seed), options) {}
+    : NystromMap(product,
+                 place_points(product, x, options.features, options.placement, options.seed, options.explained),
+                 options) {}
 
 NystromMap::NystromMap(const Kernel& product, const StateReader& state, const MapOptions& options)
     : NystromMap(product, restore_points(product, state, options.placement, options.train_points), options) {}
@@ -338,13 +343,18 @@ at::Tensor NystromMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const
   if (needs_gradient) {
     z = FusedNode::apply(raw, points_.z, rows, fused_, dtype, &steps);
   } else {
-    Result result = compute(*fused_, raw.detach(), points_.z.detach(), rows, dtype, false);
+    // Members whose parameters are alike, as those that are held, have the same features.
+    const std::int64_t members = raw.size(0);
+    const bool alike = points_.z.dim() == 2 && at::equal(raw.detach(), raw.detach().narrow(0, 0, 1).expand_as(raw));
+    Result result =
+        compute(*fused_, raw.detach().narrow(0, 0, alike ? 1 : members), points_.z.detach(), rows, dtype, false);
     steps = result.steps;
     z = result.z;
   }
   if (*std::min_element(steps.begin(), steps.end()) < 0) throw_not_positive_definite(kernel_);
   jitter_steps_ = *std::max_element(steps.begin(), steps.end());
-  return checked_features(z);
+  checked_features(z);
+  return needs_gradient ? z : z.expand({raw.size(0), -1, -1});
 }
 
 at::Tensor NystromMap::reference(const at::Tensor& x) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "feature/inducing.h"
 #include "ick/feature/feature_map.h"
 
@@ -34,7 +36,7 @@ class NystromMap final : public FeatureMap {
   MapOptions options_;
   InducingPoints points_;
   std::shared_ptr<const Fused> fused_;
-  mutable int jitter_steps_ = 0;
+  mutable std::atomic<int> jitter_steps_ = 0;  // threads may evaluate one map
 };
 
 }  // namespace ick

@@ -269,6 +269,13 @@ FusedProduct::FusedProduct(std::vector<FusedFactor> factors) : factors_(std::mov
 
 namespace {
 
+// Work space of this thread, (p, width): nothing is allocated step by step.
+std::vector<double>& coefficients(std::size_t size) {
+  static thread_local std::vector<double> all;
+  all.resize(std::max(all.size(), size));
+  return all;
+}
+
 Work work_of(const FusedFactor& factor, const double* theta, const FusedPoints& points, const FusedRows& rows) {
   return {factor.structure,
           theta + factor.first_parameter,
@@ -281,7 +288,7 @@ Work work_of(const FusedFactor& factor, const double* theta, const FusedPoints& 
 
 }  // namespace
 
-void FusedProduct::values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k) {
+void FusedProduct::values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k) const {
   const auto size = static_cast<std::size_t>(points.points) * rows.width;
   for (std::size_t f = 0; f < factors_.size(); ++f) {
     const Functions& functions = kFunctions[factors_[f].kernel];
@@ -289,34 +296,35 @@ void FusedProduct::values(const double* theta, const FusedPoints& points, const 
     if (f == 0) {
       functions.values(work, k);
     } else {
-      coefficient_.resize(std::max(coefficient_.size(), size));
-      functions.values(work, coefficient_.data());
-      for (std::size_t i = 0; i < size; ++i) k[i] *= coefficient_[i];
+      std::vector<double>& coefficient = coefficients(size);
+      functions.values(work, coefficient.data());
+      for (std::size_t i = 0; i < size; ++i) k[i] *= coefficient[i];
     }
   }
 }
 
 void FusedProduct::gradient(const double* theta, const FusedPoints& points, const FusedRows& rows, const double* g,
-                            double* d_theta, double* d_z) {
+                            double* d_theta, double* d_z) const {
   const auto size = static_cast<std::size_t>(points.points) * rows.width;
   const std::size_t count = factors_.size();
+  static thread_local std::vector<double> value;  // (factors, p, width)
+  if (count > 1) value.resize(std::max(value.size(), count * size));
   if (count > 1) {
-    value_.resize(std::max(value_.size(), count * size));
-    coefficient_.resize(std::max(coefficient_.size(), size));
     for (std::size_t f = 0; f < count; ++f) {
-      kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), value_.data() + f * size);
+      kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), value.data() + f * size);
     }
   }
   for (std::size_t f = 0; f < count; ++f) {
     const double* weight = g;
     if (count > 1) {  // d(k_1 ... k_M) / dk_f is the product of the others
-      std::copy(g, g + size, coefficient_.begin());
+      std::vector<double>& coefficient = coefficients(size);
+      std::copy(g, g + size, coefficient.begin());
       for (std::size_t other = 0; other < count; ++other) {
         if (other == f) continue;
-        const double* value = value_.data() + other * size;
-        for (std::size_t i = 0; i < size; ++i) coefficient_[i] *= value[i];
+        const double* by = value.data() + other * size;
+        for (std::size_t i = 0; i < size; ++i) coefficient[i] *= by[i];
       }
-      weight = coefficient_.data();
+      weight = coefficient.data();
     }
     kFunctions[factors_[f].kernel].gradient(work_of(factors_[f], theta, points, rows), weight,
                                             d_theta + factors_[f].first_parameter, d_z);

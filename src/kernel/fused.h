@@ -45,16 +45,15 @@ class FusedProduct {
   const std::vector<FusedFactor>& factors() const { return factors_; }
 
   // k (p, width) = k(z_i, x_j)
-  void values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k);
+  void values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k) const;
 
   // Adds the gradient of sum_ij g_ij k(z_i, x_j) to d_theta and, when not null, to d_z (p, inputs).
   // g (p, width) must be zero in the padding.
   void gradient(const double* theta, const FusedPoints& points, const FusedRows& rows, const double* g, double* d_theta,
-                double* d_z);
+                double* d_z) const;
 
  private:
   std::vector<FusedFactor> factors_;
-  std::vector<double> value_, coefficient_;  // workspace: (factors, p, width), (p, width)
 };
 
 }  // namespace ick

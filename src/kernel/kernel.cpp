@@ -388,8 +388,14 @@ at::Tensor Kernel::matrix(const at::Tensor& x, const at::Tensor& y) const {
 }
 
 at::Tensor Kernel::diagonal(const at::Tensor& x) const {
-  const at::Tensor rows = rows_of(x, inputs_, members());
-  return evaluate(terms_, parameters_->natural(), rows, rows, true).squeeze(-1);
+  at::Tensor rows = rows_of(x, inputs_, members());
+  const std::int64_t n = rows.size(1);
+  const auto has_spectrum = [](const Factor& f) { return f.row->spectrum != Spectrum::none; };
+  const bool stationary = std::all_of(terms_.begin(), terms_.end(), [&](const std::vector<Factor>& factors) {
+    return std::all_of(factors.begin(), factors.end(), has_spectrum);
+  });
+  if (stationary && n > 1) rows = rows.narrow(1, 0, 1);  // k(x, x) is the same everywhere
+  return evaluate(terms_, parameters_->natural(), rows, rows, true).squeeze(-1).expand({members(), n});
 }
 
 std::vector<InputSummary> summarise(const at::Tensor& x, const std::vector<std::string>& names,

@@ -175,6 +175,24 @@ TEST(Inducing, PivotedCholeskyStopsWhenNothingIsLeft) {
   EXPECT_EQ(points("cosine(x)"), 2);
 }
 
+// With `explained`, rows of which so little is left ask for no further points; each row counts by its own variance.
+TEST(Inducing, PivotedCholeskyStopsWhenRowsAreExplained) {
+  const at::Tensor x = feature_rows(300, 9);
+  for (const std::string formula : {"rbf(x, lengthscale=3)", "linear(x) * rbf(t, lengthscale=3)"}) {
+    const Kernel kernel = feature_kernel(formula);
+    MapOptions options;
+    options.features = 200;
+    options.placement = Placement::pivoted_cholesky;
+    options.explained = 1e-3;
+    const auto few = make_feature_map(kernel, x, options);
+    EXPECT_LT(few->features(), 60) << formula;
+    const at::Tensor variance = kernel.diagonal(x), jitter = 1e-6 * variance.max();
+    EXPECT_TRUE((few->residual(x) <= 1.01e-3 * variance + jitter).all().item<bool>()) << formula;
+    options.explained = 0.0;
+    EXPECT_GT(make_feature_map(kernel, x, options)->features(), few->features()) << formula;
+  }
+}
+
 // A kernel that looks smooth at the start may turn out rough: the number of points is not the rank of the start.
 TEST(Inducing, PivotedCholeskyLeavesRoomForWhatIsLearned) {
   const at::Tensor x = at::linspace(0.0, 10.0, 300, at::kDouble).unsqueeze(1);

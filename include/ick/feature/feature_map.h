@@ -48,10 +48,14 @@ class FeatureMap {
 
   // k(x, x) - z(x) . z(x), how much of x the features miss: (E, n) in float64, not below zero, no gradient.
   at::Tensor residual(const at::Tensor& x) const;
+  at::Tensor residual(const at::Tensor& x, const at::Tensor& z) const;  // z (1 or E, n, p) in float64, known already
 
  private:
   at::ScalarType dtype_;
 };
+
+// (1, n, p) of features (E, n, p) that all members share in memory, having parameters that are alike; else as they are.
+at::Tensor shared_by_members(const at::Tensor& z);
 
 enum class MapKind { nystrom, fourier, hilbert };
 
@@ -75,6 +79,7 @@ struct MapOptions {
   std::int64_t features = 64;  // p for each term of the sum; a map may use fewer (see features())
   Placement placement = Placement::automatic;
   bool train_points = false;
+  double explained = 0.0;  // pivoted Cholesky places no further point when no row has more than this share left
   Draws draws = Draws::orthogonal;  // of random Fourier features
   double boundary = 1.5;  // of Hilbert features: half-width of the box over that of the data, at least; the box
                           // also reaches beyond the data by some lengthscales of the start
