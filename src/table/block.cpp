@@ -27,6 +27,7 @@ class BlockParser {
     const auto most_rows = static_cast<std::size_t>(count_lines(text));
     std::size_t numeric = 0;
     for (const Plan& plan : layout.plans) numeric += is_numeric(plan);
+    block_.bytes = text.size();
     block_.numbers = map_pages(numeric * most_rows);
     block_.pieces.resize(layout.plans.size());
     double* values = block_.numbers.get();

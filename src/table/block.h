@@ -81,6 +81,7 @@ Pages map_pages(std::size_t count);
 // The rows of one block. Lines count from 0 at its beginning.
 struct Block {
   std::int64_t rows = 0, lines = 0;
+  std::size_t bytes = 0;      // of its text
   Pages numbers;              // (number and time columns, rows), not initialised beyond `rows`
   std::vector<Piece> pieces;  // one for each column of the file
 

@@ -30,6 +30,7 @@ struct TableStream::State {
   std::vector<char> text;
   std::size_t position = 0, size = 0;  // of text
   bool first = true;
+  std::size_t usual_size = 0;  // of a block taken
 };
 
 TableStream::TableStream(const std::string& path, ReadOptions options)
@@ -41,11 +42,19 @@ char TableStream::separator() const { return state_->layout.separator; }
 const std::vector<std::string>& TableStream::header() const { return state_->layout.header; }
 
 bool TableStream::next(std::int64_t rows, Table& block, std::vector<std::string>& lines) {
+  TextRows taken;
+  if (!take(rows, taken)) return false;
+  block = parse(taken);
+  lines.assign(taken.lines.begin(), taken.lines.end());
+  return true;
+}
+
+bool TableStream::take(std::int64_t rows, TextRows& block) {
   State& state = *state_;
-  block = Table();
-  lines.clear();
-  std::string text;
-  while (static_cast<std::int64_t>(lines.size()) < rows) {
+  block = TextRows();
+  block.text.reserve(state.usual_size);
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of lines within the text, which moves as it grows
+  while (std::ssize(places) < rows) {
     if (state.position == state.size) {
       state.size = state.reader.next(state.text);
       state.position = 0;
@@ -54,43 +63,48 @@ bool TableStream::next(std::int64_t rows, Table& block, std::vector<std::string>
     const char *const begin = state.text.data() + state.position, *const end = state.text.data() + state.size;
     const char* next = detail::record_end(begin, end, state.layout.separator);
     if (!next) next = end;  // a quote that is not closed, which parse_block reports
-    state.position += static_cast<std::size_t>(next - begin);
-    text.append(begin, next);
-    if (detail::is_blank_line(begin, next)) continue;
-    const char* line_end = next - 1;
-    if (line_end > begin && line_end[-1] == '\r') --line_end;
-    lines.emplace_back(begin, line_end);
-  }
-  if (lines.empty()) return false;
-
-  const std::size_t size = text.size();
-  text.append(detail::kPadding, '\n');
-  if (state.first) {
-    guess_plans(state.layout, {text.data(), size});
-    for (Plan& plan : state.layout.plans) {
-      if (!plan.known && plan.mode != Plan::Mode::skip) plan.mode = Plan::Mode::cells;
+    const auto length = static_cast<std::size_t>(next - begin);
+    state.position += length;
+    block.text.insert(block.text.end(), begin, next);
+    if (!detail::is_blank_line(begin, next)) {
+      places.emplace_back(block.size, length - (length > 1 && next[-2] == '\r' ? 2 : 1));
     }
+    block.size += length;
   }
-  const detail::Block parsed = parse_block(state.layout, {text.data(), size});
-  detail::Joiner joiner(state.layout, state.line, lines.size());
-  joiner.add(parsed);
-  std::vector<detail::Joined>& columns = joiner.columns();
-  state.line += parsed.lines;
-  block.rows = static_cast<std::int64_t>(lines.size());
-  block.rows_before = std::exchange(state.rows, state.rows + block.rows);
-  block.images = state.images;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (state.layout.plans[c].mode == Plan::Mode::skip) continue;
-    block.columns.push_back(finish(state.layout, c, columns[c], state.options.most_levels));
+  if (places.empty()) return false;
+  block.text.insert(block.text.end(), detail::kPadding, '\n');
+  state.usual_size = block.text.size() + block.text.size() / 16;
+  block.lines.reserve(places.size());
+  for (const auto& [first, length] : places) block.lines.emplace_back(block.text.data() + first, length);
+  block.line = std::exchange(state.line, state.line + detail::count_lines({block.text.data(), block.size}));
+  block.rows_before = std::exchange(state.rows, state.rows + std::ssize(places));
+  if (!std::exchange(state.first, false)) return true;
+
+  guess_plans(state.layout, {block.text.data(), block.size});
+  for (Plan& plan : state.layout.plans) {
+    if (!plan.known && plan.mode != Plan::Mode::skip) plan.mode = Plan::Mode::cells;
   }
-  if (state.first) {
-    state.first = false;
-    state.options.known.clear();
-    for (const Column& column : block.columns) state.options.known.push_back(column.info);
-    state.layout = detail::make_layout(state.reader, state.options);
-    guess_plans(state.layout, {});
-  }
+  std::vector<ColumnInfo> known;
+  for (const Column& column : parse(block).columns) known.push_back(column.info);
+  state.options.known = std::move(known);
+  state.layout = detail::make_layout(state.reader, state.options);
+  guess_plans(state.layout, {});
   return true;
+}
+
+Table TableStream::parse(const TextRows& block) const {
+  const State& state = *state_;
+  detail::Joiner joiner(state.layout, block.line, block.lines.size());
+  joiner.add(parse_block(state.layout, {block.text.data(), block.size}));
+  Table table;
+  table.rows = std::ssize(block.lines);
+  table.rows_before = block.rows_before;
+  table.images = state.images;
+  for (std::size_t c = 0; c < state.layout.plans.size(); ++c) {
+    if (state.layout.plans[c].mode == Plan::Mode::skip) continue;
+    table.columns.push_back(finish(state.layout, c, joiner.columns()[c], state.options.most_levels));
+  }
+  return table;
 }
 
 std::string csv_cell(const std::string& text, char separator) {

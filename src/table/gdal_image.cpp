@@ -205,6 +205,12 @@ void check_size(const GdalImage& image) {
 Pixels read_image(const GdalImage& image, const ImageSettings& settings, const ImageShape& shape) {
   check_size(image);
   check_channels(image.channels(settings.bands), shape);
+  if (shape.depth != ImageShape::Depth::any && shape.depth != image.depth()) {
+    throw DataError(
+        shape.depth == ImageShape::Depth::bytes
+            ? "holds 16-bit numbers or fractions where the first training image holds bytes; save it with 8 bits"
+            : "holds bytes where the first training image holds wider numbers; save it like the others");
+  }
   return image.read(fitted_window(settings.fit, image.height(), image.width(), shape), shape, settings.bands);
 }
 

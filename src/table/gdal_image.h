@@ -43,6 +43,7 @@ class GdalImage {
   GDALDatasetH dataset() const { return dataset_.get(); }
   std::int64_t height() const { return height_; }
   std::int64_t width() const { return width_; }
+  ImageShape::Depth depth() const { return is_bytes_ || palette_ ? ImageShape::Depth::bytes : ImageShape::Depth::wide; }
   std::int64_t channels(const std::vector<int>& bands) const;  // DataError when it has not all of them
 
   // A part of the image, brought to `shape`; channels are those in `bands`, all when empty. Pixels without a value

@@ -231,16 +231,15 @@ std::vector<std::int64_t> ImageStore::State::find_numbers(const Table& table, Gr
 
 std::vector<std::int64_t> ImageStore::State::find_places(const Table& table, Group& group) {
   const std::string& name = group.settings.columns.at(0);
-  const std::vector<double>& latitude = number_column(table, name, "latitudes in degrees").values;
-  const std::vector<double>& longitude =
-      number_column(table, group.settings.columns.at(1), "longitudes in degrees").values;
+  const Numbers& latitude = number_column(table, name, "latitudes in degrees").values;
+  const Numbers& longitude = number_column(table, group.settings.columns.at(1), "longitudes in degrees").values;
   for (std::size_t i = 0; i < latitude.size(); ++i) {
     if (!(std::abs(latitude[i]) > 90.0)) continue;  // not for NaN
     throw DataError("row " + std::to_string(table.rows_before + static_cast<std::int64_t>(i) + 1) + ": column " +
                     in_quotes(name) + ": " + number_text(latitude[i]) +
                     " is not a latitude (expected -90 to 90 degrees); at=(...) has the latitude first");
   }
-  std::vector<std::int64_t> found = group.raster->locate(latitude, longitude);
+  std::vector<std::int64_t> found = group.raster->locate(latitude.copy(), longitude.copy());
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] < 0) continue;
     const auto [place, is_new] = group.by_index.try_emplace(found[i], -1);
@@ -291,7 +290,7 @@ ImageShape shape_of(const Image& image) {
   } else {
     const GdalImage file = open_file(image.file);
     check_size(file);
-    shape = {file.channels(settings.bands), file.height(), file.width()};
+    shape = {file.channels(settings.bands), file.height(), file.width(), file.depth()};
   }
   if (settings.height > 0) shape.height = settings.height, shape.width = settings.width;
   return shape;

@@ -84,8 +84,7 @@ auto parses(std::string_view format) {
 
 class Resolver {
  public:
-  Resolver(const Layout& layout, const std::string& name, const CellSet& cells, const std::vector<std::uint32_t>& codes,
-           int most_levels)
+  Resolver(const Layout& layout, const std::string& name, const CellSet& cells, GrowingColumn& codes, int most_levels)
       : layout_(layout), cells_(cells), codes_(codes), present_(layout, cells), most_levels_(most_levels) {
     column_.info.name = name;
   }
@@ -173,11 +172,15 @@ class Resolver {
   bool ascends(const TimeFormat& format) const {
     const std::vector<double> days = values([&](std::string_view cell) { return *format.parse(cell); });
     double last = -std::numeric_limits<double>::infinity();
-    for (const std::uint32_t code : codes_) {
-      if (days[code] < last) return false;
-      if (!std::isnan(days[code])) last = days[code];
-    }
-    return true;
+    bool ascending = true;
+    codes_.visit([&](std::span<const double> codes) {
+      for (const double code : codes) {
+        const double day = days[static_cast<std::size_t>(code)];
+        ascending &= !(day < last);
+        if (!std::isnan(day)) last = day;
+      }
+    });
+    return ascending;
   }
 
   std::string commonest_format() const {
@@ -210,9 +213,11 @@ class Resolver {
   template <typename Value>
   Column fill(const Value& value) {
     const std::vector<double> all = values(value);
-    column_.values.reserve(codes_.size());
-    for (const std::uint32_t code : codes_) column_.values.push_back(all[code]);
     column_.missing = static_cast<std::int64_t>(codes_.size()) - present_.count();
+    codes_.change([&](std::span<double> codes) {
+      for (double& code : codes) code = all[static_cast<std::size_t>(code)];
+    });
+    column_.values = codes_.numbers();
     return std::move(column_);
   }
 
@@ -248,18 +253,20 @@ class Resolver {
   Column as_text() {
     column_.info.type = ColumnType::text;
     column_.text.reserve(codes_.size());
-    for (const std::uint32_t code : codes_) {
-      const std::string& text = cells_.entries()[code].text;
-      const bool missing = layout_.is_missing(text);
-      column_.missing += missing;
-      column_.text.push_back(missing ? "" : text);
-    }
+    codes_.visit([&](std::span<const double> codes) {
+      for (const double code : codes) {
+        const std::string& text = cells_.entries()[static_cast<std::size_t>(code)].text;
+        const bool missing = layout_.is_missing(text);
+        column_.missing += missing;
+        column_.text.push_back(missing ? "" : text);
+      }
+    });
     return std::move(column_);
   }
 
   const Layout& layout_;
   const CellSet& cells_;
-  const std::vector<std::uint32_t>& codes_;
+  GrowingColumn& codes_;
   const Present present_;
   const int most_levels_;
   Column column_;
@@ -289,7 +296,7 @@ Plan guess_plan(const Layout& layout, const CellSet& cells, const ColumnInfo* kn
 }
 
 Column resolve(const Layout& layout, const std::string& name, const ColumnInfo* known, const CellSet& cells,
-               const std::vector<std::uint32_t>& codes, int most_levels) {
+               GrowingColumn& codes, int most_levels) {
   Resolver resolver(layout, name, cells, codes, most_levels);
   return known ? resolver.as_known(*known) : resolver.inferred();
 }

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <exception>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
+#include "column_cache.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "infer.h"
@@ -15,12 +18,10 @@
 
 namespace ick::detail {
 
-Joiner::Joiner(const Layout& layout, std::int64_t line, std::size_t rows)
-    : layout_(layout), line_(line), columns_(layout.plans.size()) {
+Joiner::Joiner(const Layout& layout, std::int64_t line, std::size_t rows, Spill spill)
+    : layout_(layout), line_(line), spill_(std::move(spill)), columns_(layout.plans.size()) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const Plan::Mode mode = layout.plans[c].mode;
-    if (mode == Plan::Mode::cells) columns_[c].codes.reserve(rows);
-    if (mode == Plan::Mode::number || mode == Plan::Mode::time) columns_[c].values.reserve(rows);
+    if (layout.plans[c].mode != Plan::Mode::skip) columns_[c].values.reserve(rows);
   }
 }
 
@@ -28,7 +29,11 @@ void Joiner::add(const Block& block) {
   if (!block.error.empty()) {
     throw DataError(layout_.file + ":" + std::to_string(line_ + block.error_line) + ": " + block.error);
   }
+  bytes_ += static_cast<std::int64_t>(block.bytes);
+  const bool spills = !spill_.folder.empty() && bytes_ > spill_.from;
+  std::vector<double> codes;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (layout_.plans[c].mode == Plan::Mode::skip) continue;
     Joined& column = columns_[c];
     const Piece& piece = block.pieces[c];
     column.missing += piece.missing;
@@ -36,14 +41,17 @@ void Joiner::add(const Block& block) {
     column.points |= piece.points;
     column.commas |= piece.commas;
     column.failed |= piece.failed;
-    if (piece.values && !column.failed) {
-      column.values.insert(column.values.end(), piece.values, piece.values + block.rows);
-    }
-    std::vector<std::uint32_t> code;  // of the whole column, for each code of the piece
+    if (column.failed) continue;
+    if (spills) column.values.spill(spill_.folder);
+    if (piece.values) column.values.append({piece.values, static_cast<std::size_t>(block.rows)});
+    if (piece.codes.empty()) continue;
+    std::vector<double> code;  // of the whole column, for each code of the piece
     for (const CellSet::Entry& entry : piece.cells.entries()) {
       code.push_back(column.cells.add(entry.text, line_ + entry.line, entry.count));
     }
-    for (const std::uint32_t local : piece.codes) column.codes.push_back(code[local]);
+    codes.clear();
+    for (const std::uint32_t local : piece.codes) codes.push_back(code[local]);
+    column.values.append(codes);
   }
   line_ += block.lines;
 }
@@ -52,7 +60,7 @@ Column finish(const Layout& layout, std::size_t c, Joined& joined, int most_leve
   const Plan& plan = layout.plans[c];
   const std::string& name = layout.header[c];
   if (plan.mode == Plan::Mode::cells) {
-    return resolve(layout, name, plan.known, joined.cells, joined.codes, most_levels);
+    return resolve(layout, name, plan.known, joined.cells, joined.values, most_levels);
   }
   if (joined.points && joined.commas) {
     throw DataError(layout.file + ": column \"" + name +
@@ -69,7 +77,7 @@ Column finish(const Layout& layout, std::size_t c, Joined& joined, int most_leve
                                                      : ColumnType::number;
     if (plan.format) column.info.time_format = plan.format->text();
   }
-  column.values = std::move(joined.values);
+  column.values = joined.values.numbers();
   column.missing = joined.missing;
   return column;
 }
@@ -120,12 +128,15 @@ void guess_plans(Layout& layout, std::string_view text) {
 namespace {
 
 // All blocks of the file. Each thread takes the next block when it has parsed one, and joins what is next in the file.
-std::vector<Joined> read_all(RecordReader& reader, const Layout& layout, int threads, std::size_t expected_rows) {
-  Joiner joiner(layout, reader.first_line(), expected_rows);
+std::vector<Joined> read_all(RecordReader& reader, const Layout& layout, int threads, std::size_t expected_rows,
+                             const Spill& spill) {
+  Joiner joiner(layout, reader.first_line(), expected_rows, spill);
   std::mutex mutex;  // guards all of these
   std::map<std::size_t, Block> parsed;
   std::size_t taken = 0, joined = 0;
   bool stop = false, joining = false;
+  std::condition_variable room;  // a slow disk is waited for
+  const std::size_t most_waiting = 2 * static_cast<std::size_t>(threads);
   std::exception_ptr error, join_error;
   const auto join = [&](std::unique_lock<std::mutex>& lock) {
     while (!joining && !parsed.empty() && parsed.begin()->first == joined) {
@@ -142,13 +153,16 @@ std::vector<Joined> read_all(RecordReader& reader, const Layout& layout, int thr
       ++joined;
       joining = caught != nullptr;  // for good, if so
       if (caught) join_error = caught, stop = true;
+      room.notify_all();
     }
   };
   const auto work = [&] {
     std::vector<char> text;
     std::unique_lock lock(mutex);
     try {
-      while (!stop) {
+      for (;;) {
+        room.wait(lock, [&] { return stop || !joining || parsed.size() < most_waiting; });
+        if (stop) break;
         const std::size_t size = reader.next(text);
         if (size == 0) break;
         const std::size_t index = taken++;
@@ -164,6 +178,7 @@ std::vector<Joined> read_all(RecordReader& reader, const Layout& layout, int thr
       if (!error) error = std::current_exception();
     }
     stop = true;
+    room.notify_all();
   };
   std::vector<std::jthread> helpers;
   if (!reader.at_end()) {
@@ -176,24 +191,11 @@ std::vector<Joined> read_all(RecordReader& reader, const Layout& layout, int thr
   return std::move(joiner.columns());
 }
 
-}  // namespace
-
-Table read_table(const std::string& path, const ReadOptions& options, const BlockSizes& sizes) {
-  RecordReader reader(path, options.separator, /*again=*/true, sizes);
-  Layout layout = make_layout(reader, options);
+// The whole table. `reader` is at its first record; plans of the layout are those that the first rows suggest.
+Table read_columns(RecordReader& reader, Layout layout, const ReadOptions& options, std::size_t expected_rows,
+                   const Spill& spill, std::vector<GrowingColumn>& files) {
   const int threads = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
-  std::size_t expected_rows = 0;
-  {
-    std::vector<char> text;
-    const std::size_t size = reader.sample(text);
-    guess_plans(layout, {text.data(), size});
-    // A guess, with which columns need not grow; memory that is not used is not taken.
-    if (size > 0) {
-      expected_rows = static_cast<std::size_t>(1.02 * static_cast<double>(reader.bytes()) / static_cast<double>(size) *
-                                               static_cast<double>(count_lines({text.data(), size})));
-    }
-  }
-  std::vector<Joined> columns = read_all(reader, layout, threads, expected_rows);
+  std::vector<Joined> columns = read_all(reader, layout, threads, expected_rows, spill);
 
   // What later rows showed to be something else is read again.
   Layout again = layout;
@@ -207,22 +209,68 @@ Table read_table(const std::string& path, const ReadOptions& options, const Bloc
   }
   if (any) {
     reader.rewind();
-    std::vector<Joined> cells = read_all(reader, again, threads, expected_rows);
+    std::vector<Joined> cells = read_all(reader, again, threads, expected_rows, spill);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       if (again.plans[c].mode == Plan::Mode::cells) columns[c] = std::move(cells[c]);
     }
   }
 
   Table table;
-  table.images = make_images(path, options);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (layout.plans[c].mode == Plan::Mode::skip) continue;
-    table.rows = static_cast<std::int64_t>(std::max(columns[c].values.size(), columns[c].codes.size()));
+    table.rows = static_cast<std::int64_t>(columns[c].values.size());
     if (table.rows == 0) throw DataError(layout.file + ": has a header but no rows");
     table.columns.push_back(finish(layout, c, columns[c], options.most_levels));
+    files.push_back(std::move(columns[c].values));
     columns[c] = Joined();
   }
   return table;
+}
+
+}  // namespace
+
+Table read_table(const std::string& path, const ReadOptions& options, const BlockSizes& sizes) {
+  const ColumnCache cache(path, options);
+  if (std::optional<Table> kept = cache.load()) return *std::move(kept);
+
+  RecordReader reader(path, options.separator, /*again=*/true, sizes);
+  Layout layout = make_layout(reader, options);
+  const bool is_large = static_cast<std::int64_t>(reader.bytes()) >= options.cache_from;
+  std::size_t expected_rows = 0;
+  {
+    std::vector<char> text;
+    const std::size_t size = reader.sample(text);
+    guess_plans(layout, {text.data(), size});
+    // A guess, with which columns need not grow; memory that is not used is not taken.
+    if (size > 0 && !is_large) {
+      expected_rows = static_cast<std::size_t>(1.02 * static_cast<double>(reader.bytes()) / static_cast<double>(size) *
+                                               static_cast<double>(count_lines({text.data(), size})));
+    }
+  }
+
+  std::vector<GrowingColumn> files;
+  const auto read_into = [&](const std::string& folder) {
+    files.clear();
+    const Spill spill{folder, is_large ? 0 : options.cache_from};
+    Table table = read_columns(reader, layout, options, expected_rows, spill, files);
+    table.images = make_images(path, options);
+    return table;
+  };
+  std::error_code ignored;
+  const std::string temporary = std::filesystem::temp_directory_path(ignored).string();
+  for (const std::string& folder : {cache.parent(), temporary}) {
+    if (folder.empty()) continue;
+    try {
+      Table table = read_into(folder);
+      const bool can_be_kept = std::all_of(table.columns.begin(), table.columns.end(),
+                                           [](const Column& column) { return column.values.is_mapped(); });
+      if (can_be_kept && folder == cache.parent()) cache.save(table, files);
+      return table;
+    } catch (const std::system_error&) {  // no room there
+      reader.rewind();
+    }
+  }
+  return read_into("");  // in memory
 }
 
 }  // namespace ick::detail

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "block.h"
+#include "growing_column.h"
 #include "ick/table/csv.h"
 #include "record.h"
 
@@ -22,22 +23,28 @@ void guess_plans(Layout& layout, std::string_view text);
 struct Joined {
   std::int64_t missing = 0;
   bool integers = true, points = false, commas = false, failed = false;
-  std::vector<double> values;
-  std::vector<std::uint32_t> codes;
+  GrowingColumn values;  // of cells: codes into `cells`
   CellSet cells;
+};
+
+// Columns move from memory to files in the folder when more than so many bytes of text have been read; "": never.
+struct Spill {
+  std::string folder;
+  std::int64_t from = 0;
 };
 
 // Puts blocks together, in the order of the file.
 class Joiner {
  public:
   // `line` is the file's line at which the first block begins; room is made for so many rows.
-  Joiner(const Layout& layout, std::int64_t line, std::size_t rows);
+  Joiner(const Layout& layout, std::int64_t line, std::size_t rows, Spill spill = {});
   void add(const Block& block);  // DataError with the place when something is wrong with it
   std::vector<Joined>& columns() { return columns_; }
 
  private:
   const Layout& layout_;
-  std::int64_t line_;
+  std::int64_t line_, bytes_ = 0;
+  const Spill spill_;
   std::vector<Joined> columns_;
 };
 

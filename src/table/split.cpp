@@ -20,7 +20,6 @@ namespace {
 
 using Kind = Split::Kind;
 using detail::Groups;
-using detail::Rows;
 
 struct KindRow {
   Kind kind;
@@ -166,30 +165,25 @@ std::string share_text(double share) {
   return percent / 100.0 == share ? number_text(percent) + "%" : number_text(share);
 }
 
-// Draws whole groups until `share` of the rows is reached as nearly as possible; at least one group.
-std::vector<bool> draw(const Groups& groups, double share, Random random, std::size_t rows) {
-  std::vector<const Rows*> order;
-  std::size_t total = 0;
-  for (const auto& [key, members] : groups) order.push_back(&members), total += members.size();
+// Which groups: drawn until `share` of the rows is reached as nearly as possible; at least one.
+std::vector<bool> draw(const std::vector<std::size_t>& sizes, double share, Random random) {
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   for (std::size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(i)))]);
   }
-  std::vector<bool> drawn(rows, false);
-  const auto take = [&](const Rows& members) {
-    for (const std::size_t row : members) drawn[row] = true;
-  };
-  double left = share * static_cast<double>(total);
+  std::vector<bool> drawn(sizes.size(), false);
+  double left = share * static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
   bool any = false;
-  for (const Rows* members : order) {
-    const auto size = static_cast<double>(members->size());
+  for (const std::size_t group : order) {
+    const auto size = static_cast<double>(sizes[group]);
     if (std::abs(left - size) >= std::abs(left)) continue;
     left -= size;
-    any = true;
-    take(*members);
+    any = drawn[group] = true;
   }
   if (!any && !order.empty()) {
-    take(**std::min_element(order.begin(), order.end(),
-                            [](const Rows* a, const Rows* b) { return a->size() < b->size(); }));
+    drawn[*std::min_element(order.begin(), order.end(),
+                            [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; })] = true;
   }
   return drawn;
 }
@@ -197,10 +191,8 @@ std::vector<bool> draw(const Groups& groups, double share, Random random, std::s
 class Splitter {
  public:
   Splitter(const Table& table, const Split& split, const std::vector<bool>& among)
-      : table_(table), split_(split), place_("split \"" + print(split) + "\": ") {
-    for (std::size_t row = 0; row < static_cast<std::size_t>(table.rows); ++row) {
-      if (among.empty() || among[row]) rows_.push_back(row);
-    }
+      : table_(table), split_(split), place_("split \"" + print(split) + "\": "), among_(among) {
+    each_row([&](std::size_t) { ++count_; });
   }
 
   std::vector<bool> run(std::uint64_t seed) const {
@@ -209,16 +201,26 @@ class Splitter {
     const Random random(seed_for(seed, "split"));
     if (split_.kind == Kind::random) apart = at_random(random);
     if (split_.kind == Kind::last) apart = latest();
-    if (split_.kind == Kind::group) apart = draw(groups(), split_.share, random, apart.size());
-    if (split_.kind == Kind::block) apart = draw(grid_cells(), split_.share, random, apart.size());
+    if (split_.kind == Kind::group) apart = drawn(groups(), random);
+    if (split_.kind == Kind::block) apart = drawn(grid_cells(), random);
     if (split_.kind == Kind::condition) apart = condition();
     const auto count = static_cast<std::size_t>(std::count(apart.begin(), apart.end(), true));
-    if (count == 0) throw DataError(place_ + "sets no row apart of " + std::to_string(rows_.size()));
-    if (count == rows_.size()) throw DataError(place_ + "sets every row apart and leaves none");
+    if (count == 0) throw DataError(place_ + "sets no row apart of " + std::to_string(count_));
+    if (count == count_) throw DataError(place_ + "sets every row apart and leaves none");
     return apart;
   }
 
  private:
+  template <typename Use>
+  void each_row(const Use& use) const {
+    for (std::size_t row = 0; row < static_cast<std::size_t>(table_.rows); ++row) {
+      if (among_.empty() || among_[row]) use(row);
+    }
+  }
+  auto rows() const {
+    return [this](const auto& use) { each_row(use); };
+  }
+
   const Column& column(const std::string& name) const { return table_.column(name, place_); }
 
   // A column of numbers or times without gaps.
@@ -228,12 +230,11 @@ class Splitter {
       throw DataError(place_ + "column \"" + name + "\" is a " + std::string(column_type_name(found.info.type)) +
                       "; a time or a number was expected");
     }
-    for (const std::size_t row : rows_) {
-      if (std::isnan(found.values[row])) {
-        throw DataError(place_ + "column \"" + name + "\" has no value in row " + std::to_string(row + 1) +
-                        "; a value is needed in every row");
-      }
-    }
+    each_row([&](std::size_t row) {
+      if (!std::isnan(found.values[row])) return;
+      throw DataError(place_ + "column \"" + name + "\" has no value in row " + std::to_string(row + 1) +
+                      "; a value is needed in every row");
+    });
     return found;
   }
 
@@ -251,7 +252,9 @@ class Splitter {
   }
 
   std::vector<bool> at_random(Random random) const {
-    Rows order = rows_;
+    std::vector<std::size_t> order;
+    order.reserve(count_);
+    each_row([&](std::size_t row) { order.push_back(row); });
     std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
     const auto count = static_cast<std::size_t>(std::llround(split_.share * static_cast<double>(order.size())));
     for (std::size_t i = 0; i < count; ++i) {
@@ -264,50 +267,63 @@ class Splitter {
 
   std::vector<bool> latest() const {
     const Column& time = time_column();
-    std::map<double, std::size_t, std::greater<>> instants;  // rows of each, the latest first
-    for (const std::size_t row : rows_) ++instants[time.values[row]];
-    const double target = split_.share * static_cast<double>(rows_.size());
-    double count = 0.0, nearest = std::numeric_limits<double>::infinity(), first = 0.0;
-    for (const auto& [instant, size] : instants) {
-      count += static_cast<double>(size);
-      if (instants.size() > 1 && instant == instants.rbegin()->first) break;  // one is left
-      if (std::abs(count - target) >= nearest) break;
-      nearest = std::abs(count - target);
+    std::vector<double> instants;  // the latest first
+    instants.reserve(count_);
+    each_row([&](std::size_t row) { instants.push_back(time.values[row]); });
+    std::sort(instants.begin(), instants.end(), std::greater<>());
+    const double target = split_.share * static_cast<double>(count_);
+    double nearest = std::numeric_limits<double>::infinity(), first = 0.0;
+    for (auto next = instants.begin(); next != instants.end();) {
+      const double instant = *next;
+      if (instant != instants.front() && instant == instants.back()) break;  // one is left
+      next = std::find_if(next, instants.end(), [&](double other) { return other != instant; });
+      const double distance = std::abs(static_cast<double>(next - instants.begin()) - target);
+      if (distance >= nearest) break;
+      nearest = distance;
       first = instant;
     }
     std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
-    for (const std::size_t row : rows_) apart[row] = time.values[row] >= first;
+    each_row([&](std::size_t row) { apart[row] = time.values[row] >= first; });
+    return apart;
+  }
+
+  std::vector<bool> drawn(const Groups& groups, const Random& random) const {
+    const std::vector<bool> taken = draw(groups.sizes(rows()), split_.share, random);
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    each_row([&](std::size_t row) { apart[row] = taken[groups.of(row)]; });
     return apart;
   }
 
   Groups groups() const {
-    std::vector<std::vector<double>> keys(rows_.size());
+    Groups all(static_cast<std::size_t>(table_.rows));
     for (const std::string& name : split_.columns) {
       const Column& found = column(name);
       std::map<std::string_view, double> codes;  // in the order of the text, whatever that of the rows
       for (const std::string& text : found.text) codes.emplace(text, 0.0);
       double next = 0.0;
       for (auto& [text, code] : codes) code = next++;
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
+      all.divide(rows(), [&](std::size_t row) {
         const bool is_text = found.info.type == ColumnType::text;
-        const double value = is_text ? codes[found.text[rows_[i]]] : found.values[rows_[i]];
+        const double value = is_text ? codes.at(found.text[row]) : found.values[row];
         // Cells without a value are a group of their own; NaN would not be equal to itself.
-        keys[i].push_back(std::isnan(value) ? -std::numeric_limits<double>::infinity() : value);
-      }
+        return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+      });
     }
-    return detail::gather(keys, rows_);
+    return all;
   }
 
-  // Fifty spans of one column, a grid of twenty by twenty of two, about as many cells of more: small enough that a fifth
-  // of them is many, and what is set apart resembles the rest.
+  // Fifty spans of one column, a grid of twenty by twenty of two, about as many cells of more: small enough that a
+  // fifth of them is many, and what is set apart resembles the rest.
   Groups grid_cells() const {
     const auto dimensions = static_cast<double>(split_.columns.size());
     const double along = dimensions < 2.0 ? 50.0 : std::max(2.0, std::round(std::pow(400.0, 1.0 / dimensions)));
-    std::vector<std::vector<double>> keys(rows_.size());
+    Groups all(static_cast<std::size_t>(table_.rows));
     for (const std::string& name : split_.columns) {
-      detail::append_keys(detail::grid_steps(detail::values_of(measured(name), rows_), along), keys);
+      const Numbers& values = measured(name).values;
+      const detail::Grid grid(along, rows(), [&](std::size_t row) { return values[row]; });
+      all.divide(rows(), [&](std::size_t row) { return grid.step(values[row]); });
     }
-    return detail::gather(keys, rows_);
+    return all;
   }
 
   std::vector<bool> condition() const {
@@ -321,15 +337,15 @@ class Splitter {
       }
       const bool equal = split_.comparison == "==";
       const double code = is_text ? 0.0 : level(found);
-      for (const std::size_t row : rows_) {
+      each_row([&](std::size_t row) {
         const bool missing = is_text ? found.text[row].empty() : std::isnan(found.values[row]);
         const bool same = is_text ? found.text[row] == split_.value : found.values[row] == code;
         apart[row] = !missing && same == equal;
-      }
+      });
       return apart;
     }
     const double value = found.info.type == ColumnType::time ? instant(found) : number(found);
-    for (const std::size_t row : rows_) apart[row] = compare(found.values[row], value);
+    each_row([&](std::size_t row) { apart[row] = compare(found.values[row], value); });
     return apart;
   }
 
@@ -370,7 +386,8 @@ class Splitter {
   const Table& table_;
   const Split& split_;
   const std::string place_;
-  Rows rows_;
+  const std::vector<bool>& among_;
+  std::size_t count_ = 0;  // of rows in question
 };
 
 }  // namespace

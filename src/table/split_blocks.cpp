@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -29,9 +30,10 @@ std::vector<const Column*> columns_named(const Table& table, const std::vector<s
   return columns;
 }
 
-detail::Rows complete(const Table& table, const std::vector<const Column*>& columns,
-                      const std::vector<std::int64_t>& rows) {
-  detail::Rows found;
+std::vector<std::size_t> complete(const Table& table, const std::vector<const Column*>& columns,
+                                  const std::vector<std::int64_t>& rows) {
+  std::vector<std::size_t> found;
+  found.reserve(rows.size());
   for (const std::int64_t row : rows) {
     if (row < 0 || row >= table.rows) {
       throw Error(fmt::format("{}there is no row {} in a table of {}", kPlace, row, table.rows));
@@ -43,23 +45,35 @@ detail::Rows complete(const Table& table, const std::vector<const Column*>& colu
   return found;
 }
 
-// Which of `most` spans with about equally many values each is in; equal values go where their middle belongs.
-std::vector<double> equal_spans(std::vector<double> values, std::size_t most) {
-  std::vector<double> sorted = values;
+// The values of some rows of a column.
+struct Values {
+  const Numbers& column;
+  const std::vector<std::size_t>& rows;
+  std::size_t size() const { return rows.size(); }
+  double operator()(std::size_t i) const { return column[rows[i]]; }
+};
+
+// The least value of each of `most` spans with about equally many values; equal values go where their middle belongs.
+std::vector<double> span_starts(const Values& values, std::size_t most) {
+  std::vector<double> sorted(values.size()), starts;
+  for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i] = values(i);
   std::sort(sorted.begin(), sorted.end());
-  for (double& value : values) {
-    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
+  std::size_t span = most;  // none yet
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto last = std::upper_bound(first, sorted.end(), *first);
     const auto twice_middle = static_cast<std::size_t>((first - sorted.begin()) + (last - sorted.begin()));
-    value = static_cast<double>(twice_middle * most / (2 * sorted.size()));
+    const std::size_t before = std::exchange(span, twice_middle * most / (2 * sorted.size()));
+    if (before != span) starts.push_back(*first);
+    first = last;
   }
-  return values;
+  return starts;
 }
 
-bool has_levels(const ColumnInfo& info, const std::vector<double>& values, std::size_t most) {
+bool has_levels(const ColumnInfo& info, const Values& values, std::size_t most) {
   if (info.type != ColumnType::integer) return info.type == ColumnType::category;
   std::set<double> distinct;
-  for (const double value : values) {
-    if (distinct.insert(value); distinct.size() > most) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (distinct.insert(values(i)); distinct.size() > most) return false;
   }
   return true;
 }
@@ -82,17 +96,19 @@ std::string range_text(const ColumnInfo& info, double low, double high) {
   return info.name + " " + end(low) + " to " + end(high);
 }
 
+using Key = std::function<double(double)>;  // what a value is grouped by
+
 // A name for each key of a column: the range of the values that have it.
-std::map<double, std::string> key_names(const ColumnInfo& info, const std::vector<double>& keys,
-                                        const std::vector<double>& values) {
+std::map<double, std::string> key_names(const ColumnInfo& info, const Key& key, const Values& values) {
   std::map<double, std::pair<double, double>> ranges;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    auto& [low, high] = ranges.try_emplace(keys[i], values[i], values[i]).first->second;
-    low = std::min(low, values[i]);
-    high = std::max(high, values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values(i);
+    auto& [low, high] = ranges.try_emplace(key(value), value, value).first->second;
+    low = std::min(low, value);
+    high = std::max(high, value);
   }
   std::map<double, std::string> names;
-  for (const auto& [key, range] : ranges) names[key] = range_text(info, range.first, range.second);
+  for (const auto& [each, range] : ranges) names[each] = range_text(info, range.first, range.second);
   return names;
 }
 
@@ -122,32 +138,45 @@ std::vector<Block> blocks_of(const Table& table, const std::vector<std::string>&
   if (most < 1) throw UsageError(fmt::format("{}at most {} were asked for (expected 1 or more)", kPlace, most));
   if (columns.empty()) return {};
   const std::vector<const Column*> found = columns_named(table, columns);
-  const detail::Rows kept = complete(table, found, rows);
+  const std::vector<std::size_t> kept = complete(table, found, rows);
 
   // Along each column, as in the grid of block(...): limit^(1/d); the cube root of 64 may come out below 4.
   const std::size_t limit = 4 * static_cast<std::size_t>(most);
   const double root = std::pow(static_cast<double>(limit), 1.0 / static_cast<double>(columns.size()));
   const bool one = columns.size() == 1;
   const std::size_t along = one ? static_cast<std::size_t>(most) : static_cast<std::size_t>(std::max(2.0, root + 1e-9));
-  const auto keys_of = [&](const ColumnInfo& info, const std::vector<double>& values) {
-    if (has_levels(info, values, along)) return values;
-    return one ? equal_spans(values, along) : detail::grid_steps(values, static_cast<double>(along));
+  const auto each_row = [&](const auto& use) {
+    for (std::size_t i = 0; i < kept.size(); ++i) use(i);
+  };
+  const auto key_of = [&](const ColumnInfo& info, const Values& values) -> Key {
+    if (has_levels(info, values, along)) return [](double value) { return value; };
+    if (!one) {
+      return [grid = detail::Grid(static_cast<double>(along), each_row, values)](double v) { return grid.step(v); };
+    }
+    return [starts = span_starts(values, along)](double value) {
+      return static_cast<double>(std::upper_bound(starts.begin(), starts.end(), value) - starts.begin());
+    };
   };
 
-  detail::Keys keys(kept.size());
+  detail::Groups groups(kept.size());
   std::vector<std::map<double, std::string>> names;  // of each column's keys
   for (const Column* column : found) {
-    const std::vector<double> values = detail::values_of(*column, kept), of_column = keys_of(column->info, values);
-    names.push_back(key_names(column->info, of_column, values));
-    detail::append_keys(of_column, keys);
+    const Values values{column->values, kept};
+    const Key key = key_of(column->info, values);
+    names.push_back(key_names(column->info, key, values));
+    groups.divide(each_row, [&](std::size_t i) { return key(values(i)); });
   }
 
   std::vector<Block> blocks;
-  for (const auto& [key, members] : detail::gather(keys, kept)) {
-    std::string name;
-    for (std::size_t c = 0; c < key.size(); ++c) name += (c == 0 ? "" : ", ") + names[c].at(key[c]);
-    blocks.push_back({std::move(name), {members.begin(), members.end()}});
+  const std::vector<std::size_t> sizes = groups.sizes(each_row);
+  for (std::size_t group = 0; group < sizes.size(); ++group) {
+    Block& block = blocks.emplace_back();
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      block.name += (c == 0 ? "" : ", ") + names[c].at(groups.key(group, c));
+    }
+    block.rows.reserve(sizes[group]);
   }
+  each_row([&](std::size_t i) { blocks[groups.of(i)].rows.push_back(static_cast<std::int64_t>(kept[i])); });
   return with_others_joined(std::move(blocks), limit);
 }
 

@@ -31,6 +31,13 @@ inline Column text_column(const std::string& name, std::vector<std::string> text
   return column;
 }
 
+// Another value in one row.
+inline void set_value(Column& column, std::size_t row, double value) {
+  std::vector<double> values = column.values.copy();
+  values.at(row) = value;
+  column.values = std::move(values);
+}
+
 inline Table table_of(std::vector<Column> columns) {
   Table table;
   table.rows = static_cast<std::int64_t>(columns.front().values.size() + columns.front().text.size());

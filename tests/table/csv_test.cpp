@@ -263,6 +263,25 @@ TEST(Csv, StreamKeepsLinesAndTheirNumbers) {
   EXPECT_FALSE(nothing.next(5, block, lines));
 }
 
+// Blocks that were taken in order may be parsed in any.
+TEST(Csv, StreamTakesInOrderAndParsesInAny) {
+  const ScratchFile file("a;b\n1,5;x\n\n2;\"y\nz\"\n3;x\n4,25;w\nfive;x\n");
+  TableStream stream(file.path(), {});
+  std::vector<TextRows> blocks(3);
+  for (TextRows& block : blocks) ASSERT_TRUE(stream.take(2, block));
+  TextRows none;
+  EXPECT_FALSE(stream.take(2, none));
+  EXPECT_EQ(message_of<DataError>([&] { stream.parse(blocks[2]); }, file.path()),
+            "f:8: column \"a\": \"five\" is not a number; a word for a missing value can be declared with --na");
+  const Table second = stream.parse(blocks[1]), first = stream.parse(blocks[0]);
+  EXPECT_EQ(first.columns[0].values, (std::vector<double>{1.5, 2.0}));
+  EXPECT_EQ(second.columns[0].values, (std::vector<double>{3.0, 4.25}));
+  EXPECT_EQ(second.columns[1].values, (std::vector<double>{0.0, -1.0}));  // levels of the first block: x, y z
+  EXPECT_EQ(second.rows_before, 2);
+  EXPECT_EQ(blocks[0].lines, (std::vector<std::string_view>{"1,5;x", "2;\"y\nz\""}));
+  EXPECT_EQ(blocks[1].lines, (std::vector<std::string_view>{"3;x", "4,25;w"}));
+}
+
 TEST(Csv, CellsAreQuotedWhenNeeded) {
   EXPECT_EQ(csv_cell("plain", ','), "plain");
   EXPECT_EQ(csv_cell("a,b", ','), "\"a,b\"");

@@ -12,6 +12,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "scratch.h"
+#include "support/table_case.h"
 
 namespace ick {
 namespace {
@@ -198,7 +199,7 @@ TEST(Split, ConditionsCompareEveryType) {
   EXPECT_EQ(count(apart(table, "file == f3")), 10);
   const std::vector<bool> low = apart(table, "lat < 0.5");
   for (std::size_t row = 0; row < 200; ++row) EXPECT_EQ(low[row], table.columns[2].values[row] < 0.5);
-  table.columns[2].values[0] = std::nan("");
+  set_value(table.columns[2], 0, std::nan(""));
   EXPECT_FALSE(apart(table, "lat != 0.5")[0]);
 }
 
@@ -230,12 +231,12 @@ TEST(Split, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal("last(file)=20%"),
             "split \"last(file)=20%\": column \"file\" is a text; a time or a number was expected");
   EXPECT_EQ(refusal("random=0.1%"), "split \"random=0.1%\": sets no row apart of 200");
-  table.columns[0].values[4] = std::nan("");
+  set_value(table.columns[0], 4, std::nan(""));
   EXPECT_EQ(refusal("last=20%"),
             "split \"last=20%\": column \"day\" has no value in row 5; a value is needed in every row");
   table.columns.erase(table.columns.begin());
   EXPECT_EQ(refusal("last=20%"), "split \"last=20%\": the table has no column of times; write last(column)=20%");
-  std::fill(table.columns[0].values.begin(), table.columns[0].values.end(), 2.0);
+  table.columns[0].values = std::vector<double>(200, 2.0);
   EXPECT_EQ(refusal("group(station)=20%"), "split \"group(station)=20%\": sets every row apart and leaves none");
   EXPECT_EQ(refusal("last(lat)=20%"), "");
 }
@@ -319,7 +320,7 @@ TEST(Blocks, AreSpansOfTime) {
 
 TEST(Blocks, AreSpansOfNumbersWithEquallyManyRows) {
   const Table table = sample();
-  std::vector<double> sorted = table.columns[2].values;
+  std::vector<double> sorted = table.columns[2].values.copy();
   std::sort(sorted.begin(), sorted.end());
   for (const int most : {1, 3, 7, 10, 300}) {
     const std::vector<Block> blocks = blocks_of(table, {"lat"}, all_rows(table), most);
@@ -359,7 +360,7 @@ TEST(Blocks, AreCellsOfAGridOverPlaces) {
     for (const std::int64_t row : all_rows(table)) {
       std::vector<int> cell;
       for (const std::string& name : columns) {
-        const std::vector<double>& values = table.column(name).values;
+        const Numbers& values = table.column(name).values;
         const auto [low, high] = std::minmax_element(values.begin(), values.end());
         const double step = (*high - *low) / along, offset = values[static_cast<std::size_t>(row)] - *low;
         cell.push_back(std::min(along - 1, static_cast<int>(offset / step)));

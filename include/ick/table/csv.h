@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ick/table/image.h"
@@ -20,6 +21,11 @@ struct ReadOptions {
   int threads = 0;           // 0: all cores
   std::string image_folder;  // that names of images are relative to; empty: the table's own
   std::int64_t image_cache = ImageStore::kCacheBytes;
+  // From so many bytes of text on, read_table keeps numbers in files that are mapped instead of in memory: with `cache`
+  // in a folder beside the table (air.csv.columns, which may be deleted at any time), so that it is parsed once; else,
+  // or where that cannot be written, in temporary files.
+  bool cache = false;
+  std::int64_t cache_from = 32'000'000;
 };
 
 // Cells: blanks around a cell belong to it only within quotes; blank lines are passed over; a column without a name is
@@ -35,6 +41,15 @@ struct ReadOptions {
 // parsed in parallel. DataError names file, line and column.
 Table read_table(const std::string& path, const ReadOptions& options = {});
 
+// Rows as they stood in the file.
+struct TextRows {
+  std::vector<char> text;               // whole records, and some bytes behind them
+  std::size_t size = 0;                 // of the records
+  std::vector<std::string_view> lines;  // each row, without its line end
+  std::int64_t line = 0;                // of the file, where they begin
+  std::int64_t rows_before = 0;
+};
+
 // The same, a block of rows at a time, in constant memory; types must be known or are inferred from the first block.
 class TableStream {
  public:
@@ -48,6 +63,10 @@ class TableStream {
   // The next rows (up to `rows`), and the text of each row as it stood in the file, without its line end. False at the
   // end. Line numbers in messages count from the start of the file.
   bool next(std::int64_t rows, Table& block, std::vector<std::string>& lines);
+
+  // The same in two steps. Blocks are taken one after the other, and parsed by any number of threads at once.
+  bool take(std::int64_t rows, TextRows& block);
+  Table parse(const TextRows& block) const;
 
  private:
   struct State;

@@ -13,8 +13,13 @@ namespace ick {
 
 struct ImageShape {
   std::int64_t channels = 0, height = 0, width = 0;
+  // Numbers of an image file: bytes, or wider ones (16 bits, fractions). Those of the other kind are on another scale.
+  enum class Depth { any, bytes, wide } depth = Depth::any;
+
   std::int64_t numbers() const { return channels * height * width; }
-  bool operator==(const ImageShape&) const = default;
+  bool operator==(const ImageShape& other) const {  // of the tensor
+    return channels == other.channels && height == other.height && width == other.width;
+  }
 };
 
 // Where a network's images come from, and how they are brought to one size. Read off its arguments in the formula:

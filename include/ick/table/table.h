@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ick/table/numbers.h"
+
 namespace ick {
 
 // What a column holds. A number is a double; an integer a double without a fraction; a time is days since 1970-01-01
@@ -25,7 +27,7 @@ struct ColumnInfo {
 
 struct Column {
   ColumnInfo info;
-  std::vector<double> values;     // all types but text; NaN where missing
+  Numbers values;                 // all types but text; NaN where missing
   std::vector<std::string> text;  // text only; "" where missing
   std::int64_t missing = 0;       // cells without a value
 };
@@ -38,6 +40,7 @@ struct Table {
   std::int64_t rows = 0;
   std::int64_t rows_before = 0;        // of the file, of a block of it
   std::shared_ptr<ImageStore> images;  // that its cells name; null for a table that was not read from a file
+  bool from_cache = false;             // columns were parsed by an earlier reading, see ReadOptions::cache
 
   const Column* find(std::string_view name) const;  // null when absent
   // DataError with the nearest name when absent; `place` (may be empty) starts the message: "formula column 7: ".
