@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
-#include <numeric>
+#include <unordered_map>
 
+#include "dataset/recipe.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -17,14 +17,6 @@ namespace ick {
 namespace {
 
 std::string named(const std::string& column) { return "column \"" + column + "\""; }
-
-// Text of the level of each row: "" where missing.
-std::string level_text(const Column& column, std::size_t row) {
-  const double value = column.values[row];
-  if (std::isnan(value)) return "";
-  if (column.info.type != ColumnType::category) return number_text(value);
-  return value < 0.0 ? "" : column.info.levels[static_cast<std::size_t>(value)];
-}
 
 KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, const std::vector<bool>& use) {
   refuse_text(column, "a kernel");
@@ -92,24 +84,21 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
     throw DataError(name + " holds text; a number is needed, or --family categorical");
   }
-  std::vector<double> values = target.values;
   std::int64_t rows = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isnan(values[i])) continue;
+  for (std::size_t i = 0; i < target.values.size(); ++i) {
+    const double value = target.values[i];
+    if (std::isnan(value)) continue;
     rows += use[i];
-    if (plan.kind == TargetKind::count) check_count(values[i], static_cast<std::int64_t>(i), name);
-    if (!plan.log_target) continue;
-    if (!(values[i] > 0.0)) {
-      throw DataError(name + " has the value " + number_text(values[i]) + " in row " + std::to_string(i + 1) +
-                      "; log() takes positive numbers only");
-    }
-    values[i] = std::log(values[i]);
+    if (plan.kind == TargetKind::count) check_count(value, static_cast<std::int64_t>(i), name);
+    if (!plan.log_target || value > 0.0) continue;
+    throw DataError(name + " has the value " + number_text(value) + " in row " + std::to_string(i + 1) +
+                    "; log() takes positive numbers only");
   }
   if (rows < 2) {
     throw DataError(name + " has " + std::to_string(rows) + (rows == 1 ? " value" : " values") +
                     " in the training rows; expected at least 2 rows to learn from");
   }
-  encoder.target_scaling = scaling_of(values, use);
+  encoder.target_scaling = scaling_of(target.values, use, plan.log_target);
   if (encoder.target_scaling.sd == 0.0) {
     std::size_t first = 0;
     while (!use[first] || std::isnan(target.values[first])) ++first;
@@ -118,84 +107,6 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   }
   encoder.target_summary = encoder.target_scaling;
   if (plan.kind == TargetKind::count) encoder.target_scaling = {};
-}
-
-// The rows of the table to encode.
-using Rows = std::vector<std::int64_t>;
-
-[[noreturn]] void refuse_gap(const Column& column, const Rows& rows) {
-  const auto is_gap = [&](std::int64_t i) { return std::isnan(column.values[i]); };
-  const std::int64_t count = std::count_if(rows.begin(), rows.end(), is_gap);
-  const std::int64_t first = *std::find_if(rows.begin(), rows.end(), is_gap);
-  throw DataError(named(column.info.name) + ": " + std::to_string(count) + (count == 1 ? " row has" : " rows have") +
-                  " no value (the first is row " + std::to_string(first + 1) +
-                  "), and a kernel needs every value; use --gaps drop or --gaps fill");
-}
-
-[[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
-  const bool patch = !settings.raster.empty();
-  throw DataError(
-      "row " + std::to_string(row + 1) +
-      (patch ? " has no place inside \"" + settings.raster + "\"" : " has no image in " + named(settings.columns[0])) +
-      "; use --gaps drop to leave such rows out, or --gaps fill");
-}
-
-void encode_kernel_column(const Column& column, const KernelColumn& fitted, Gaps gaps, const Rows& rows, double* to,
-                          std::int64_t stride, EncodingNotes& notes) {
-  std::map<std::string, double> codes;
-  for (std::size_t l = 0; l < fitted.levels.size(); ++l) codes[fitted.levels[l]] = static_cast<double>(l);
-  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
-    const auto i = static_cast<std::size_t>(rows[r]);
-    *to = column.values[i];
-    if (std::isnan(*to)) {
-      if (gaps == Gaps::refuse) refuse_gap(column, rows);
-      if (gaps == Gaps::fill && fitted.levels.empty()) *to = fitted.fill, ++notes.filled[column.info.name];
-      continue;
-    }
-    if (fitted.levels.empty()) continue;
-    const auto code = codes.find(level_text(column, i));
-    if (code == codes.end()) {
-      throw DataError(named(column.info.name) + ": row " + std::to_string(i + 1) + " has a level" +
-                      (level_text(column, i).empty() ? "" : " (" + level_text(column, i) + ")") +
-                      " that no training row has; categorical() knows " + std::to_string(codes.size()) + " levels");
-    }
-    *to = code->second;
-  }
-}
-
-// The number of a class; not a number for one that training rows do not have.
-double encode_class(const Column& target, const Encoder& encoder, std::int64_t row) {
-  const auto found = std::find(encoder.classes.begin(), encoder.classes.end(), level_text(target, row));
-  if (found == encoder.classes.end()) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(found - encoder.classes.begin());
-}
-
-void refuse_unknown_class(const Column& target, const Encoder& encoder, const Dataset& rows) {
-  const at::Tensor unknown = rows.y.isnan().nonzero();
-  if (unknown.size(0) == 0) return;
-  const std::int64_t row = rows.rows[unknown[0].item<std::int64_t>()];
-  const std::string text = level_text(target, row);
-  throw DataError("the target, " + named(encoder.target.name) + ", has" +
-                  (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " + std::to_string(row + 1) +
-                  " that no training row has; the model knows " + join_words(encoder.classes));
-}
-
-at::Tensor encode_target(const Column& target, const Encoder& encoder, const Rows& rows) {
-  at::Tensor y = at::empty({std::ssize(rows)}, at::kDouble);
-  double* to = y.data_ptr<double>();
-  for (const std::int64_t i : rows) {
-    const double value = target.values[i];
-    if (!encoder.classes.empty()) {
-      *to++ = encode_class(target, encoder, i);
-      continue;
-    }
-    if (encoder.log_target && value <= 0.0) {
-      throw DataError("the target, " + named(encoder.target.name) + ", has the value " + number_text(value) +
-                      " in row " + std::to_string(i + 1) + "; log() takes positive numbers only");
-    }
-    *to++ = ((encoder.log_target ? std::log(value) : value) - encoder.target_scaling.mean) / encoder.target_scaling.sd;
-  }
-  return y;
 }
 
 }  // namespace
@@ -214,19 +125,41 @@ std::vector<ColumnInfo> Encoder::columns() const {
   return all;
 }
 
+// Fisher and Yates' shuffle up to `count`, of which only the places that are not at home are kept.
 at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed) {
-  std::vector<std::int64_t> index(rows);
-  std::iota(index.begin(), index.end(), 0);
-  if (count < rows) {
-    Random random(seed);
-    for (std::int64_t i = 0; i < count; ++i) std::swap(index[i], index[i + random.below(rows - i)]);
-    index.resize(count);
-    std::sort(index.begin(), index.end());
+  if (count >= rows) return at::arange(rows, at::kLong);
+  std::unordered_map<std::int64_t, std::int64_t> moved;
+  const auto standing_at = [&](std::int64_t place) {
+    const auto found = moved.find(place);
+    return found == moved.end() ? place : found->second;
+  };
+  Random random(seed);
+  at::Tensor drawn = at::empty({count}, at::kLong);
+  std::int64_t* const to = drawn.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t other = i + random.below(rows - i);
+    to[i] = standing_at(other);
+    moved[other] = standing_at(i);
   }
-  return at::tensor(index, at::kLong);
+  std::sort(to, to + count);
+  return drawn;
 }
 
+namespace {
+
+// Rows of the table that these places in a dataset are.
+std::vector<std::int64_t> rows_at(const std::vector<std::int64_t>& rows, const at::Tensor& index) {
+  const at::Tensor places = index.contiguous();
+  const std::int64_t* const place = places.data_ptr<std::int64_t>();
+  std::vector<std::int64_t> found(static_cast<std::size_t>(places.numel()));
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = rows[place[i]];
+  return found;
+}
+
+}  // namespace
+
 Dataset Dataset::select(const at::Tensor& index) const {
+  if (!held()) return recipe->encode(rows_at(rows, index));
   Dataset part;
   part.x = x.index_select(0, index);
   for (const at::Tensor& each : networks) part.networks.push_back(each.index_select(0, index));
@@ -235,13 +168,33 @@ Dataset Dataset::select(const at::Tensor& index) const {
     if (each) each->number = each->number.index_select(0, index);
   }
   if (y.defined()) part.y = y.index_select(0, index);
-  const std::int64_t* at = index.data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < index.size(0); ++i) part.rows.push_back(rows[at[i]]);
+  part.rows = rows_at(rows, index);
   return part;
 }
 
+Dataset Dataset::subset(const at::Tensor& index) const {
+  if (held()) return select(index);
+  Dataset part;
+  part.networks = networks;
+  part.images = images;
+  for (auto& each : part.images) {
+    if (each) each->number = each->number.index_select(0, index);
+  }
+  part.rows = rows_at(rows, index);
+  part.recipe = recipe;
+  return part;
+}
+
+at::Tensor Dataset::x_of(std::int64_t first, std::int64_t count) const {
+  if (held()) return x.narrow(0, first, count);
+  return recipe->x(Recipe::Rows(rows).subspan(first, count));
+}
+
+at::Tensor Dataset::targets() const { return held() ? y : recipe->targets(rows); }
+
 at::Tensor Dataset::inputs(std::size_t network, const at::Tensor& index, const LoadImage& load) const {
-  const at::Tensor numbers = networks[network].index_select(0, index);
+  const at::Tensor numbers =
+      held() ? networks[network].index_select(0, index) : recipe->numbers(network, rows_at(rows, index));
   if (network >= images.size() || !images[network]) return numbers;
   const RowImages& of_rows = *images[network];
   const std::int64_t pixels = of_rows.known.shape.numbers(), count = index.size(0);
@@ -272,6 +225,7 @@ std::int64_t Dataset::block(std::int64_t most) const {
 }
 
 at::Tensor Dataset::complete() const {
+  if (!held()) return at::ones({size()}, at::kBool);
   at::Tensor whole = x.isnan().logical_not().all(1);
   for (const auto& each : images) {
     if (each) whole = whole.logical_and(each->number != RowImages::kMissing);
@@ -296,24 +250,22 @@ Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vect
 std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
   std::vector<bool> readable = use;
   if (plan.gaps == Gaps::fill) return readable;
-  Rows rows;
-  for (std::int64_t i = 0; i < table.rows; ++i) {
-    if (use[i]) rows.push_back(i);
-  }
   for (const std::string& name : plan.kernel_columns) {
     const Column& column = table.column(name);
     if (column.info.type == ColumnType::text) continue;  // refused elsewhere
-    for (const std::int64_t i : rows) {
-      if (!std::isnan(column.values[i])) continue;
-      if (plan.gaps == Gaps::refuse) refuse_gap(column, rows);
+    std::int64_t gaps = 0, first = -1;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (!use[i] || !std::isnan(column.values[i])) continue;
+      if (gaps++ == 0) first = i;
       readable[i] = false;
     }
+    if (gaps > 0 && plan.gaps == Gaps::refuse) refuse_gaps(name, gaps, first);
   }
   for (const NetworkPlan& network : plan.networks) {
     if (!network.image || table.images == nullptr) continue;
     const std::vector<std::int64_t> image = table.images->find(table, *network.image);
-    for (const std::int64_t i : rows) {
-      if (image[i] >= 0) continue;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (!use[i] || image[i] >= 0) continue;
       if (plan.gaps == Gaps::refuse) refuse_missing_image(*network.image, i);
       readable[i] = false;
     }
@@ -321,47 +273,70 @@ std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, con
   return readable;
 }
 
+double bytes_of_row(const Encoder& encoder) {
+  double bytes = 8.0 * static_cast<double>(encoder.kernel_columns.size() + 1);  // and the target
+  for (const NetworkInputs& each : encoder.networks) bytes += 4.0 * static_cast<double>(each.numbers());
+  return bytes;
+}
+
 Dataset encode(const Table& table, const Encoder& encoder, bool with_target, EncodingNotes* notes) {
-  EncodingNotes ignored;
-  EncodingNotes& said = notes != nullptr ? *notes : ignored;
-  Dataset all;
-  const Column* target = with_target ? &same_kind(table, encoder.target) : nullptr;
+  const Recipe recipe(table, encoder, with_target);
+  std::vector<std::int64_t> rows;
   for (std::int64_t i = 0; i < table.rows; ++i) {
-    if (target == nullptr || !std::isnan(target->values[i])) all.rows.push_back(i);
+    if (recipe.has_target(i)) rows.push_back(i);
   }
-  said.without_target += table.rows - all.size();
-  if (target != nullptr) all.y = encode_target(*target, encoder, all.rows);
-
-  const auto columns = static_cast<std::int64_t>(encoder.kernel_columns.size());
-  all.x = at::empty({all.size(), columns}, at::kDouble);
-  double* const x = all.x.data_ptr<double>();
-  for (std::int64_t d = 0; d < columns; ++d) {
-    const KernelColumn& fitted = encoder.kernel_columns[d];
-    encode_kernel_column(same_kind(table, fitted.info), fitted, encoder.gaps, all.rows, x + d, columns, said);
-  }
-  for (std::size_t a = 0; a < encoder.networks.size(); ++a) {
-    const NetworkInputs& inputs = encoder.networks[a];
-    all.networks.push_back(encode_numbers(table, inputs, all.rows, said.filled, said.unseen));
-    if (!inputs.image) continue;
-    all.images.resize(encoder.networks.size());
-    all.images[a] = encode_images(table, *inputs.image, all.rows);
-    at::Tensor& number = all.images[a]->number;
-    if (const auto missing = (number < 0).sum().item<std::int64_t>(); missing > 0 && encoder.gaps == Gaps::fill) {
-      said.filled[inputs.image->settings.columns[0]] += missing;
-      number.masked_fill_(number < 0, RowImages::kMean);
-    }
-    if (encoder.gaps != Gaps::refuse) continue;
-    const at::Tensor missing = (number < 0).nonzero();
-    if (missing.size(0) > 0) refuse_missing_image(inputs.image->settings, all.rows[missing[0].item<std::int64_t>()]);
-  }
-
+  Dataset all = recipe.encode(rows, notes);
   const at::Tensor complete = all.complete().nonzero().select(1, 0).contiguous();
-  const std::int64_t with_gaps = all.size() - complete.size(0);
-  said.with_gaps += with_gaps;
+  if (notes != nullptr) {
+    notes->without_target += table.rows - all.size();
+    notes->with_gaps += all.size() - complete.size(0);
+  }
   if (!with_target) return all;
-  if (with_gaps > 0) all = all.select(complete);
-  if (!encoder.classes.empty()) refuse_unknown_class(*target, encoder, all);
+  if (complete.size(0) < all.size()) all = all.select(complete);
+  const at::Tensor unknown = all.y.isnan().nonzero();  // a class
+  if (unknown.size(0) > 0) recipe.refuse_class(all.rows[unknown[0].item<std::int64_t>()]);
   return all;
+}
+
+Dataset encode_rows(const Table& table, const Encoder& encoder, const std::vector<std::int64_t>& rows) {
+  return Recipe(table, encoder, false).encode(rows);
+}
+
+Dataset open_rows(const Table& table, const Encoder& encoder, const std::vector<bool>& use, EncodingNotes* notes,
+                  double most_held) {
+  constexpr std::int64_t kBlock = 8192;
+  const auto recipe = std::make_shared<const Recipe>(table, encoder, true);
+  Dataset open;
+  open.rows.reserve(static_cast<std::size_t>(std::count(use.begin(), use.end(), true)));
+  std::vector<std::int64_t> rows;
+  for (std::int64_t first = 0; first < table.rows; first += kBlock) {
+    rows.clear();
+    const std::int64_t end = std::min(first + kBlock, table.rows);
+    for (std::int64_t i = first; i < end; ++i) {
+      const bool known = recipe->has_target(i);
+      if (known && (use[i] || notes != nullptr)) rows.push_back(i);
+      if (!known && notes != nullptr) ++notes->without_target;
+    }
+    const Dataset block = recipe->encode(rows, notes);
+    const at::Tensor complete = block.complete();
+    const bool* const whole = complete.data_ptr<bool>();
+    const double* const y = block.y.data_ptr<double>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!whole[i] && notes != nullptr) ++notes->with_gaps;
+      if (!whole[i] || !use[rows[i]]) continue;
+      if (std::isnan(y[i])) recipe->refuse_class(rows[i]);
+      open.rows.push_back(rows[i]);
+    }
+  }
+  if (bytes_of_row(encoder) * static_cast<double>(open.size()) <= most_held) return recipe->encode(open.rows);
+  open.networks.resize(encoder.networks.size());
+  for (std::size_t a = 0; a < encoder.networks.size(); ++a) {
+    if (!encoder.networks[a].image) continue;
+    open.images.resize(encoder.networks.size());
+    open.images[a] = recipe->images(a, open.rows);
+  }
+  open.recipe = recipe;
+  return open;
 }
 
 }  // namespace ick

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "dataset/recipe.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -16,22 +17,21 @@ namespace ick {
 namespace {
 
 using Rows = std::vector<std::int64_t>;
-using Counts = std::map<std::string, std::int64_t>;
 
 std::string named(const std::string& column) { return "column \"" + column + "\""; }
 
 }  // namespace
 
-Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& use) {
-  double sum = 0.0, count = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (use[i] && !std::isnan(values[i])) sum += values[i], ++count;
-  }
+Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm) {
+  const auto each_value = [&](auto visit) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (use[i] && !std::isnan(values[i])) visit(of_logarithm ? std::log(values[i]) : values[i]);
+    }
+  };
+  double sum = 0.0, count = 0.0, squares = 0.0;
+  each_value([&](double value) { sum += value, ++count; });
   const double mean = count > 0.0 ? sum / count : 0.0;
-  double squares = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (use[i] && !std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
-  }
+  each_value([&](double value) { squares += (value - mean) * (value - mean); });
   const double sd = count > 0.0 ? std::sqrt(squares / count) : 0.0;
   // A constant column has no scale; rounding of its mean must not become one.
   return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 0.0};
@@ -104,48 +104,6 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
   return fitted;
 }
 
-void encode_network_column(const Column& column, const NetworkColumn& fitted, const Rows& rows, float* to,
-                           std::int64_t stride, Counts& filled, Counts& unseen) {
-  std::vector<std::int64_t> code(column.info.levels.size(), -1);  // of the table's level: the model's
-  for (std::size_t l = 0; l < code.size(); ++l) {
-    const auto found = std::find(fitted.info.levels.begin(), fitted.info.levels.end(), column.info.levels[l]);
-    if (found != fitted.info.levels.end()) code[l] = found - fitted.info.levels.begin();
-  }
-  for (std::size_t r = 0; r < rows.size(); ++r, to += stride) {
-    const double value = column.values[rows[r]];
-    if (fitted.info.type == ColumnType::category) {
-      const std::int64_t level = value >= 0.0 ? code[static_cast<std::size_t>(value)] : -1;
-      if (level >= 0) {
-        to[level] = 1.0f;
-      } else {
-        ++(std::isnan(value) ? filled : unseen)[column.info.name];
-      }
-      continue;
-    }
-    if (std::isnan(value)) ++filled[column.info.name];
-    to[0] = std::isnan(value) ? 0.0f : static_cast<float>((value - fitted.scaling.mean) / fitted.scaling.sd);
-    if (fitted.has_gaps) to[1] = std::isnan(value) ? 1.0f : 0.0f;
-  }
-}
-
-// Columns side by side: (n, width) in float32
-at::Tensor encode_columns(const Table& table, const std::vector<NetworkColumn>& columns, const Rows& rows,
-                          Counts& filled, Counts& unseen) {
-  std::int64_t width = 0;
-  for (const NetworkColumn& column : columns) width += column.width();
-  at::Tensor numbers = at::zeros({std::ssize(rows), width}, at::kFloat);
-  float* to = numbers.data_ptr<float>();
-  for (const NetworkColumn& column : columns) {
-    encode_network_column(same_kind(table, column.info), column, rows, to, width, filled, unseen);
-    to += column.width();
-  }
-  return numbers;
-}
-
-std::span<const float> span_of(const at::Tensor& numbers) {
-  return {numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel())};
-}
-
 TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vector<bool>& use, std::uint64_t seed) {
   TreesColumn fitted;
   for (const std::string& name : plan.columns) {
@@ -155,11 +113,17 @@ TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vect
   for (std::int64_t i = 0; i < table.rows; ++i) {
     if (use[i]) rows.push_back(i);
   }
-  Counts filled, unseen;
-  const at::Tensor numbers = encode_columns(table, fitted.columns, rows, filled, unseen);
+  if (std::ssize(rows) > kManyRows) {  // splits are drawn at random: some rows tell where they may be
+    const at::Tensor drawn = draw_rows(std::ssize(rows), kManyRows, seed_for(seed, "rows"));
+    for (std::int64_t k = 0; k < kManyRows; ++k) rows[k] = rows[drawn.data_ptr<std::int64_t>()[k]];
+    rows.resize(kManyRows);
+  }
+  Encoder encoder;
+  encoder.networks.emplace_back().columns = fitted.columns;
+  const at::Tensor numbers = Recipe(table, encoder, false).numbers(0, rows);
+  const std::span<const float> values(numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel()));
   for (std::int64_t t = 0; t < plan.count; ++t) {
-    fitted.trees.push_back(
-        grow_tree(span_of(numbers), numbers.size(1), plan.depth, seed_for(seed, "tree " + std::to_string(t))));
+    fitted.trees.push_back(grow_tree(values, numbers.size(1), plan.depth, seed_for(seed, "tree " + std::to_string(t))));
   }
   return fitted;
 }
@@ -266,25 +230,6 @@ NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, co
   }
   if (plan.image) inputs.image = fit_images(table, *plan.image, use, seed_for(seed, "images"));
   return inputs;
-}
-
-at::Tensor encode_numbers(const Table& table, const NetworkInputs& inputs, const Rows& rows, Counts& filled,
-                          Counts& unseen) {
-  std::vector<at::Tensor> parts = {encode_columns(table, inputs.columns, rows, filled, unseen)};
-  for (const TreesColumn& column : inputs.trees) {
-    const at::Tensor numbers = encode_columns(table, column.columns, rows, filled, unseen);
-    const auto width = static_cast<std::size_t>(numbers.size(1));
-    at::Tensor leaves = at::zeros({std::ssize(rows), column.width()}, at::kFloat);
-    float* to = leaves.data_ptr<float>();
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (const RandomTree& tree : column.trees) {
-        to[tree.leaf(span_of(numbers).subspan(r * width, width))] = 1.0f;
-        to += tree.leaves();
-      }
-    }
-    parts.push_back(std::move(leaves));
-  }
-  return parts.size() == 1 ? parts[0] : at::cat(parts, 1);
 }
 
 RowImages encode_images(const Table& table, const NetworkImages& images, const Rows& rows) {

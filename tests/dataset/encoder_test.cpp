@@ -61,7 +61,7 @@ TEST(Encoder, ValuesOfOtherRowsDoNotMatter) {
   plan.level_columns = {"site", "floor"};
   const Encoder before = fit_encoder(table, plan, use);
   for (std::size_t i = 25; i < 40; ++i) {
-    for (const std::size_t c : {0, 1, 2, 4, 5}) table.columns[c].values[i] = 1e6 + static_cast<double>(i);
+    for (const std::size_t c : {0, 1, 2, 4, 5}) set_value(table.columns[c], i, 1e6 + static_cast<double>(i));
   }
   const Encoder after = fit_encoder(table, plan, use);
   for (std::size_t c = 0; c < 4; ++c) {
@@ -251,7 +251,7 @@ TEST(Encoder, LogTarget) {
   EXPECT_EQ(rows.rows, (std::vector<std::int64_t>{0, 1, 3}));
   EXPECT_NEAR(rows.y[2].item<double>(), (6.0 - 8.0 / 3.0) / encoder.target_scaling.sd, 1e-14);
   Table zero = table;
-  zero.columns[1].values[3] = 0.0;
+  set_value(zero.columns[1], 3, 0.0);
   const std::string message = "the target, column \"y\", has the value 0 in row 4; log() takes positive numbers only";
   EXPECT_EQ(refusal(zero, plan, Bools(4, true)), message);
   EXPECT_EQ(message_of<DataError>([&] { encode(zero, encoder, true); }), message);
@@ -352,7 +352,7 @@ TEST(Encoder, ListsWhatItReadsOnce) {
 
 TEST(Dataset, SelectsRowsInTheOrderAsked) {
   Table table = mixed_table(8, 5);
-  table.columns[5].values[2] = kGap;
+  set_value(table.columns[5], 2, kGap);
   const Encoder encoder = fit_encoder(table, plan_of({"day"}, {"a", "site"}), Bools(8, true));
   const Dataset all = encode(table, encoder, true);
   const Dataset part = all.select(at::tensor({5, 2, 2}, at::kLong));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,16 +41,24 @@ struct Encoder {
   std::vector<ColumnInfo> columns() const;  // everything it reads but the target, for the reader of the next table
 };
 
-// Rows as tensors.
+class Recipe;
+
+// Rows as tensors, or, when these would take much memory, the recipe to make them of a few rows at a time: then x,
+// networks and y are undefined, and what is asked of the rows is the same, bit for bit.
 struct Dataset {
   at::Tensor x;                                  // (n, D) in float64: what kernels read
   std::vector<at::Tensor> networks;              // (n, F) in float32, for each network: what it reads besides images
   std::vector<std::optional<RowImages>> images;  // for each network; empty when none reads images
   at::Tensor y;  // (n) in float64: standardised, or the number of a class, or a count; undefined when not asked for
-  std::vector<std::int64_t> rows;  // which row of the table each one is
+  std::vector<std::int64_t> rows;        // which row of the table each one is
+  std::shared_ptr<const Recipe> recipe;  // of rows that are not held; refers to their table
 
+  bool held() const { return recipe == nullptr; }
   std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
-  Dataset select(const at::Tensor& index) const;  // (m) in int64
+  Dataset select(const at::Tensor& index) const;                  // (m) in int64; held
+  Dataset subset(const at::Tensor& index) const;                  // the same, held only if these rows are
+  at::Tensor x_of(std::int64_t first, std::int64_t count) const;  // x of consecutive rows
+  at::Tensor targets() const;                                     // y of all rows
 
   // What a network reads of some rows, (m) in int64: pixels, then the other numbers, (m, F) in float32. `image` may be
   // a stand-in for RowImages::load, with the place of the row in the dataset.
@@ -59,6 +68,8 @@ struct Dataset {
   std::int64_t block(std::int64_t most) const;  // rows to evaluate at once: fewer of large images
   at::Tensor complete() const;                  // (n) in bool: rows that have all that kernels read, and their images
 };
+
+constexpr std::int64_t kManyRows = 65'536;  // where a draw of rows tells as much as all of them, no more are looked at
 
 // `count` of the rows 0 .. rows - 1 drawn without replacement, in order; all when there are no more. (m) in int64
 at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed);
@@ -96,5 +107,14 @@ std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, con
 // `with_target`: rows without a target are dropped and y is filled; else y stays undefined and every row is kept, with
 // NaN in x where a kernel's column is missing and gaps are to be dropped.
 Dataset encode(const Table& table, const Encoder& encoder, bool with_target, EncodingNotes* notes = nullptr);
+// The same of some rows of the table, without a target.
+Dataset encode_rows(const Table& table, const Encoder& encoder, const std::vector<std::int64_t>& rows);
+
+// The rows in `use` that have a target and no gaps, held when their tensors take no more than `most_held` bytes. The
+// table must outlive them. Notes are those of encode(): of all rows of the table.
+constexpr double kHeldBytes = 64e6;
+Dataset open_rows(const Table& table, const Encoder& encoder, const std::vector<bool>& use,
+                  EncodingNotes* notes = nullptr, double most_held = kHeldBytes);
+double bytes_of_row(const Encoder& encoder);  // as tensors, images apart
 
 }  // namespace ick

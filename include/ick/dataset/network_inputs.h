@@ -3,9 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +20,8 @@ namespace ick {
 struct Scaling {
   double mean = 0.0, sd = 1.0;
 };
-// Of the values that are there, where `use` is true; sd 0 when they are constant.
-Scaling scaling_of(const std::vector<double>& values, const std::vector<bool>& use);
+// Of the values that are there, or their logarithms, where `use` is true; sd 0 when they are constant.
+Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm = false);
 
 // A column as a network reads it: a number (or time) standardised; a category as one number per level; a further 0/1
 // number where training rows had gaps, which are filled with the mean.
@@ -85,10 +85,7 @@ struct NetworkPlan {
 NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
                                  std::uint64_t seed);
 
-// Columns and trees of these rows of the table: (n, numbers()) in float32. Gaps filled and levels not seen are counted
-// by column.
-at::Tensor encode_numbers(const Table& table, const NetworkInputs& inputs, const std::vector<std::int64_t>& rows,
-                          std::map<std::string, std::int64_t>& filled, std::map<std::string, std::int64_t>& unseen);
+// Which image of the store each of these rows of the table names.
 RowImages encode_images(const Table& table, const NetworkImages& images, const std::vector<std::int64_t>& rows);
 
 // The column as the model expects it. A category that came as numbers (or the other way round) is another table.

@@ -1,0 +1,282 @@
+#include "dataset/recipe.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+
+namespace ick {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string named(const std::string& column) { return "column \"" + column + "\""; }
+
+// "" where missing.
+std::string level_text(const Column& column, std::int64_t row) {
+  const double value = column.values[row];
+  if (std::isnan(value)) return "";
+  if (column.info.type != ColumnType::category) return number_text(value);
+  return value < 0.0 ? "" : column.info.levels[static_cast<std::size_t>(value)];
+}
+
+void note(std::map<std::string, std::int64_t>& counts, const std::string& column, std::int64_t count) {
+  if (count > 0) counts[column] += count;
+}
+
+std::span<const float> span_of(const at::Tensor& numbers) {
+  return {numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel())};
+}
+
+}  // namespace
+
+void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first) {
+  throw DataError(named(column) + ": " + std::to_string(count) + (count == 1 ? " row has" : " rows have") +
+                  " no value (the first is row " + std::to_string(first + 1) +
+                  "), and a kernel needs every value; use --gaps drop or --gaps fill");
+}
+
+void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
+  const bool patch = !settings.raster.empty();
+  throw DataError(
+      "row " + std::to_string(row + 1) +
+      (patch ? " has no place inside \"" + settings.raster + "\"" : " has no image in " + named(settings.columns[0])) +
+      "; use --gaps drop to leave such rows out, or --gaps fill");
+}
+
+// The text of a number is read back to the same number.
+LevelCodes::LevelCodes(const Column& column, const std::vector<std::string>& levels)
+    : category_(column.info.type == ColumnType::category) {
+  for (std::size_t l = 0; l < levels.size() && !category_; ++l) {
+    double value = kNone;
+    std::from_chars(levels[l].data(), levels[l].data() + levels[l].size(), value);
+    of_number_.emplace_back(value, static_cast<std::int64_t>(l));
+  }
+  std::sort(of_number_.begin(), of_number_.end());
+  for (std::size_t l = 0; l < column.info.levels.size() && category_; ++l) {
+    const auto found = std::find(levels.begin(), levels.end(), column.info.levels[l]);
+    of_category_.push_back(found != levels.end() ? found - levels.begin() : -1);
+  }
+}
+
+std::int64_t LevelCodes::operator()(double value) const {
+  if (category_) return value >= 0.0 ? of_category_[static_cast<std::size_t>(value)] : -1;
+  const auto found = std::lower_bound(of_number_.begin(), of_number_.end(), value,
+                                      [](const auto& level, double wanted) { return level.first < wanted; });
+  return found != of_number_.end() && found->first == value ? found->second : -1;
+}
+
+Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target) : table_(&table), encoder_(encoder) {
+  if (with_target) target_ = &same_kind(table, encoder_.target);
+  if (with_target && !encoder_.classes.empty()) classes_ = LevelCodes(*target_, encoder_.classes);
+  for (const KernelColumn& fitted : encoder_.kernel_columns) {
+    const Column& column = same_kind(table, fitted.info);
+    kernels_.push_back({&column, &fitted, LevelCodes(column, fitted.levels)});
+  }
+  const auto bound = [&](const std::vector<NetworkColumn>& columns) {
+    std::vector<NumberSource> sources;
+    for (const NetworkColumn& fitted : columns) {
+      const Column& column = same_kind(table, fitted.info);
+      sources.push_back({&column, &fitted, LevelCodes(column, fitted.info.levels)});
+    }
+    return sources;
+  };
+  for (const NetworkInputs& inputs : encoder_.networks) {
+    NetworkSource& source = networks_.emplace_back();
+    source.columns = bound(inputs.columns);
+    for (const TreesColumn& trees : inputs.trees) source.trees.push_back(bound(trees.columns));
+    if (!inputs.image) continue;
+    if (table.images == nullptr) throw DataError("this table has no folder to look for images in; read it from a file");
+    source.images = table.images->find(table, inputs.image->settings);
+  }
+}
+
+bool Recipe::has_target(std::int64_t row) const { return target_ == nullptr || !std::isnan(target_->values[row]); }
+
+void Recipe::refuse_gap(const Column& column) const {
+  std::int64_t count = 0, first = -1;
+  for (std::int64_t i = 0; i < table_->rows; ++i) {
+    if (!std::isnan(column.values[i]) || !has_target(i)) continue;
+    if (count++ == 0) first = i;
+  }
+  refuse_gaps(column.info.name, count, first);
+}
+
+void Recipe::refuse_class(std::int64_t row) const {
+  const std::string text = level_text(*target_, row);
+  throw DataError("the target, " + named(encoder_.target.name) + ", has" +
+                  (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " + std::to_string(row + 1) +
+                  " that no training row has; the model knows " + join_words(encoder_.classes));
+}
+
+void Recipe::encode_kernel_column(const KernelSource& source, Rows rows, double* to, std::int64_t stride,
+                                  EncodingNotes* notes) const {
+  const Column& column = *source.column;
+  const bool leveled = !source.fitted->levels.empty();
+  std::int64_t filled = 0;
+  for (const std::int64_t i : rows) {
+    const double value = column.values[i];
+    *to = value;
+    if (std::isnan(value)) {
+      if (encoder_.gaps == Gaps::refuse) refuse_gap(column);
+      if (encoder_.gaps == Gaps::fill && !leveled) *to = source.fitted->fill, ++filled;
+    } else if (leveled) {
+      const std::int64_t code = source.codes(value);
+      if (code < 0) {
+        const std::string text = level_text(column, i);
+        throw DataError(named(column.info.name) + ": row " + std::to_string(i + 1) + " has a level" +
+                        (text.empty() ? "" : " (" + text + ")") + " that no training row has; categorical() knows " +
+                        std::to_string(source.fitted->levels.size()) + " levels");
+      }
+      *to = static_cast<double>(code);
+    }
+    to += stride;
+  }
+  if (notes != nullptr) note(notes->filled, column.info.name, filled);
+}
+
+at::Tensor Recipe::x(Rows rows, EncodingNotes* notes) const {
+  at::Tensor all = at::empty({std::ssize(rows), std::ssize(kernels_)}, at::kDouble);
+  double* to = all.data_ptr<double>();
+  for (const KernelSource& source : kernels_) encode_kernel_column(source, rows, to++, std::ssize(kernels_), notes);
+  return all;
+}
+
+at::Tensor Recipe::targets(Rows rows) const {
+  if (target_ == nullptr) return {};
+  at::Tensor y = at::empty({std::ssize(rows)}, at::kDouble);
+  double* to = y.data_ptr<double>();
+  const auto [mean, sd] = encoder_.target_scaling;
+  for (const std::int64_t i : rows) {
+    const double value = target_->values[i];
+    if (!encoder_.classes.empty()) {
+      const std::int64_t code = classes_(value);
+      *to++ = code < 0 ? kNone : static_cast<double>(code);
+      continue;
+    }
+    if (encoder_.log_target && value <= 0.0) {
+      throw DataError("the target, " + named(encoder_.target.name) + ", has the value " + number_text(value) +
+                      " in row " + std::to_string(i + 1) + "; log() takes positive numbers only");
+    }
+    *to++ = ((encoder_.log_target ? std::log(value) : value) - mean) / sd;
+  }
+  return y;
+}
+
+namespace {
+
+// Gaps and levels not seen.
+struct Odd {
+  std::int64_t filled = 0, unseen = 0;
+};
+
+Odd encode_levels(const Column& column, const LevelCodes& codes, Recipe::Rows rows, float* to, std::int64_t stride) {
+  Odd odd;
+  for (const std::int64_t i : rows) {
+    const double value = column.values[i];
+    const std::int64_t level = codes(value);
+    if (level >= 0) {
+      to[level] = 1.0f;
+    } else {
+      ++(std::isnan(value) ? odd.filled : odd.unseen);
+    }
+    to += stride;
+  }
+  return odd;
+}
+
+Odd encode_scaled(const Column& column, const NetworkColumn& fitted, Recipe::Rows rows, float* to,
+                  std::int64_t stride) {
+  Odd odd;
+  const auto [mean, sd] = fitted.scaling;
+  const bool has_gaps = fitted.has_gaps;
+  for (const std::int64_t i : rows) {
+    const double value = column.values[i];
+    const bool gap = std::isnan(value);
+    odd.filled += gap;
+    to[0] = gap ? 0.0f : static_cast<float>((value - mean) / sd);
+    if (has_gaps) to[1] = gap ? 1.0f : 0.0f;
+    to += stride;
+  }
+  return odd;
+}
+
+// Columns side by side, the first at `to`.
+template <class Sources>
+void encode_columns(const Sources& sources, Recipe::Rows rows, float* to, std::int64_t stride, EncodingNotes* notes) {
+  for (const auto& [column, fitted, codes] : sources) {
+    const bool levels = fitted->info.type == ColumnType::category;
+    const Odd odd =
+        levels ? encode_levels(*column, codes, rows, to, stride) : encode_scaled(*column, *fitted, rows, to, stride);
+    to += fitted->width();
+    if (notes == nullptr) continue;
+    note(notes->filled, column->info.name, odd.filled);
+    note(notes->unseen, column->info.name, odd.unseen);
+  }
+}
+
+}  // namespace
+
+at::Tensor Recipe::numbers(std::size_t network, Rows rows, EncodingNotes* notes) const {
+  const NetworkInputs& inputs = encoder_.networks[network];
+  const NetworkSource& source = networks_[network];
+  const std::int64_t width = inputs.numbers();
+  at::Tensor all = at::zeros({std::ssize(rows), width}, at::kFloat);
+  encode_columns(source.columns, rows, all.data_ptr<float>(), width, notes);
+  std::int64_t first = 0;
+  for (const NetworkColumn& column : inputs.columns) first += column.width();
+  for (std::size_t t = 0; t < inputs.trees.size(); ++t) {
+    const TreesColumn& trees = inputs.trees[t];
+    std::size_t read = 0;
+    for (const NetworkColumn& column : trees.columns) read += static_cast<std::size_t>(column.width());
+    const at::Tensor values = at::zeros({std::ssize(rows), static_cast<std::int64_t>(read)}, at::kFloat);
+    encode_columns(source.trees[t], rows, values.data_ptr<float>(), values.size(1), notes);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      float* to = all.data_ptr<float>() + static_cast<std::int64_t>(r) * width + first;
+      for (const RandomTree& tree : trees.trees) {
+        to[tree.leaf(span_of(values).subspan(r * read, read))] = 1.0f;
+        to += tree.leaves();
+      }
+    }
+    first += trees.width();
+  }
+  return all;
+}
+
+RowImages Recipe::images(std::size_t network, Rows rows, EncodingNotes* notes) const {
+  const NetworkImages& known = *encoder_.networks[network].image;
+  RowImages found{table_->images, known, at::empty({std::ssize(rows)}, at::kLong)};
+  std::int64_t* to = found.number.data_ptr<std::int64_t>();
+  std::int64_t filled = 0;
+  for (const std::int64_t row : rows) {
+    std::int64_t image = networks_[network].images[row];
+    if (image < 0 && encoder_.gaps == Gaps::refuse) refuse_missing_image(known.settings, row);
+    if (image < 0 && encoder_.gaps == Gaps::fill) image = RowImages::kMean, ++filled;
+    *to++ = image;
+  }
+  if (notes != nullptr) note(notes->filled, known.settings.columns[0], filled);
+  return found;
+}
+
+Dataset Recipe::encode(Rows rows, EncodingNotes* notes) const {
+  Dataset part;
+  part.rows.assign(rows.begin(), rows.end());
+  part.y = targets(rows);
+  part.x = x(rows, notes);
+  for (std::size_t a = 0; a < networks_.size(); ++a) {
+    part.networks.push_back(numbers(a, rows, notes));
+    if (!encoder_.networks[a].image) continue;
+    part.images.resize(networks_.size());
+    part.images[a] = images(a, rows, notes);
+  }
+  return part;
+}
+
+}  // namespace ick

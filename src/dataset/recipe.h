@@ -1,0 +1,82 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ick/dataset/encoder.h"
+
+namespace ick {
+
+// The place of a cell's level in a list of levels by their text; -1 for one that is not there, or missing.
+class LevelCodes {
+ public:
+  LevelCodes() = default;
+  LevelCodes(const Column& column, const std::vector<std::string>& levels);
+  std::int64_t operator()(double value) const;
+
+ private:
+  bool category_ = false;
+  std::vector<std::int64_t> of_category_;                   // by the table's code of the level
+  std::vector<std::pair<double, std::int64_t>> of_number_;  // sorted
+};
+
+// An encoder bound to the columns of one table, which must outlive it. All that is the same for every row is found
+// once, so that a few rows cost little.
+class Recipe {
+ public:
+  using Rows = std::span<const std::int64_t>;  // of the table
+
+  Recipe(const Table& table, const Encoder& encoder, bool with_target);
+  Recipe(const Recipe&) = delete;
+  Recipe& operator=(const Recipe&) = delete;
+
+  bool has_target(std::int64_t row) const;  // true without targets
+
+  // Rows with gaps have NaN in x, or no image, where gaps are dropped.
+  Dataset encode(Rows rows, EncodingNotes* notes = nullptr) const;
+  at::Tensor x(Rows rows, EncodingNotes* notes = nullptr) const;                             // (m, D) in float64
+  at::Tensor numbers(std::size_t network, Rows rows, EncodingNotes* notes = nullptr) const;  // (m, F) in float32
+  at::Tensor targets(Rows rows) const;  // (m) in float64; NaN for a class that training rows do not have
+  RowImages images(std::size_t network, Rows rows, EncodingNotes* notes = nullptr) const;
+
+  [[noreturn]] void refuse_class(std::int64_t row) const;  // that training rows do not have
+
+ private:
+  struct KernelSource {
+    const Column* column;
+    const KernelColumn* fitted;
+    LevelCodes codes;
+  };
+  struct NumberSource {
+    const Column* column;
+    const NetworkColumn* fitted;
+    LevelCodes codes;
+  };
+  struct NetworkSource {
+    std::vector<NumberSource> columns;
+    std::vector<std::vector<NumberSource>> trees;  // what each reads
+    std::vector<std::int64_t> images;              // of the rows of the table, when it reads them
+  };
+
+  void encode_kernel_column(const KernelSource& source, Rows rows, double* to, std::int64_t stride,
+                            EncodingNotes* notes) const;
+  [[noreturn]] void refuse_gap(const Column& column) const;
+
+  const Table* table_;
+  Encoder encoder_;
+  const Column* target_ = nullptr;
+  LevelCodes classes_;
+  std::vector<KernelSource> kernels_;
+  std::vector<NetworkSource> networks_;
+};
+
+[[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row);
+// Of `count` gaps, the first in this row.
+[[noreturn]] void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first);
+
+}  // namespace ick
