@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "ick/model/family.h"
+#include "model/row_loss.h"
 
 namespace ick {
 
@@ -12,7 +13,6 @@ at::Tensor surprise(Family family, Link link, const at::Tensor& f, const at::Ten
 
 // -log p(y | f) under Student's law with four degrees of freedom and the scale s of each member, log s^2 (E): (E, B)
 at::Tensor student_surprise(const at::Tensor& residual, const at::Tensor& log_scale);
-inline constexpr double kStudentDegrees = 4.0;
 
 // The probability of each class, f over a temperature: (E, B, C). Bernoulli's are those of both classes.
 at::Tensor probabilities(Family family, Link link, const at::Tensor& f, double temperature = 1.0);

@@ -46,6 +46,7 @@ void load(const TensorState& state, const std::string& path, const at::Tensor& t
 }  // namespace
 
 Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
+  if (!rows.held()) return batch_of(rows.select(at::arange(first, first + count, at::kLong)), 0, count);
   Batch batch{rows.x.narrow(0, first, count), {}, {}};
   for (std::size_t a = 0; a < rows.networks.size(); ++a) {
     const bool image = a < rows.images.size() && rows.images[a];
@@ -86,11 +87,34 @@ MapOptions Model::map_options(std::size_t t) const {
   return options;
 }
 
+namespace {
+
+// x of the rows that tell where the inputs live: of many rows a seeded draw, and those at the ends of each column,
+// which grids and boxes reach to. (m, D)
+at::Tensor placing_rows(const Dataset& rows, std::uint64_t seed) {
+  if (rows.size() <= kManyRows) return rows.x_of(0, rows.size());
+  at::Tensor low, high, lowest, highest;  // values and rows: (D) each
+  for (std::int64_t first = 0; first < rows.size(); first += kManyRows) {
+    const at::Tensor x = rows.x_of(first, std::min(kManyRows, rows.size() - first));
+    const auto [least, least_at] = x.min(0);
+    const auto [most, most_at] = x.max(0);
+    if (first == 0) low = least, high = most, lowest = least_at, highest = most_at;
+    lowest = at::where(least < low, least_at + first, lowest);
+    highest = at::where(most > high, most_at + first, highest);
+    low = at::minimum(low, least), high = at::maximum(high, most);
+  }
+  return rows.select(at::cat({draw_rows(rows.size(), kManyRows, seed), lowest, highest})).x;
+}
+
+}  // namespace
+
 void Model::place_maps(const Dataset& rows) {
+  if (kernel_ == nullptr) return;
+  const at::Tensor x = placing_rows(rows, seed_for(options_.seed, "map rows"));
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     Term& term = terms_[t];
     if (term.products.empty()) continue;
-    term.map = make_feature_map(kernel_->select(term.products), rows.x, map_options(t));
+    term.map = make_feature_map(kernel_->select(term.products), x, map_options(t));
     if (term.weight.defined() && term.weight.size(1) != outputs() * term.map->features()) term.weight = at::Tensor();
     term.features = term.map->features();
     if (spec_.terms[t].networks.empty() && !term.weight.defined()) {
@@ -179,9 +203,12 @@ at::Tensor Model::latent(const Term& term, const Batch& batch, const std::option
 }
 
 at::Tensor Model::term(std::size_t t, const Batch& batch, const std::optional<at::Generator>& training) const {
-  const Term& term = terms_.at(t);
+  return term(t, latent(terms_.at(t), batch, training), batch);
+}
+
+at::Tensor Model::term(std::size_t t, at::Tensor f, const Batch& batch) const {
+  const Term& term = terms_[t];
   const std::int64_t classes = outputs();
-  at::Tensor f = latent(term, batch, training);
   if (classes > 1) f = f.view({f.size(0), f.size(1), classes, term.features});  // (E, B, C, p)
   const double share = std::sqrt(spec_.share());
   if (term.map == nullptr) return f.sum(-1) * (share / std::sqrt(static_cast<double>(term.features)));
@@ -334,15 +361,22 @@ std::vector<at::Tensor> Model::residuals(const at::Tensor& x) const {
 }
 
 // Weights of terms without networks have a prior variance of one, whatever they have come to.
-at::Tensor Model::missed_variance(const Batch& batch) const {
-  const std::vector<at::Tensor> residual = residuals(batch.x);
-  at::Tensor total = at::zeros({members(), batch.x.size(0)}, at::kDouble);
+std::pair<at::Tensor, at::Tensor> Model::with_missed_variance(const Batch& batch) const {
+  const at::NoGradGuard no_gradient;
+  at::Tensor sum = bias_, missed = at::zeros({members(), batch.x.size(0)}, at::kDouble);
+  Batch known = batch;
+  known.features.resize(terms_.size());
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    if (!residual[t].defined()) continue;
-    const bool weights = terms_[t].networks.empty();
-    total = total + (weights ? residual[t] : residual[t] * latent(terms_[t], batch, {}).detach().square().mean(2));
+    const Term& term = terms_[t];
+    const at::Tensor f = latent(term, batch, {});
+    if (term.map != nullptr) {
+      known.features[t] = shared_by_members(term.map->evaluate(batch.x, at::kDouble));
+      const at::Tensor residual = spec_.share() * term.map->residual(batch.x, known.features[t]);
+      missed = missed + (term.networks.empty() ? residual : residual * f.square().mean(2));
+    }
+    sum = sum + this->term(t, f, known);
   }
-  return total;
+  return {sum, missed};
 }
 
 std::vector<NamedTensor> Model::network_parameters() const {

@@ -98,38 +98,53 @@ PairWeights solve_over_rows(const Pairs& pairs, const at::Tensor& left_over, con
   return transposed(pairs, at::cholesky_solve(left_over.unsqueeze(2), lower_factor(matrix)).squeeze(2));
 }
 
-// Phi is written out a block of rows at a time.
-PairWeights solve_over_weights(const Pairs& pairs, const at::Tensor& left_over, const at::Tensor& lambda) {
-  constexpr std::int64_t kBlock = 1024;
-  const std::int64_t members = left_over.size(0), rows = left_over.size(1), count = weights_of(pairs);
-  at::Tensor matrix = at::zeros({members, count, count}, left_over.options());
-  at::Tensor right = at::zeros({members, count, 1}, left_over.options());
-  for (std::int64_t first = 0; first < rows; first += kBlock) {
-    const std::int64_t some = std::min(kBlock, rows - first);
-    const at::Tensor phi =
-        written_out(changed(pairs, [&](const at::Tensor& all) { return all.narrow(1, first, some); }));
-    matrix.baddbmm_(phi.transpose(1, 2), phi);
-    right.baddbmm_(phi.transpose(1, 2), left_over.narrow(1, first, some).unsqueeze(2));
+// Phi'Phi and Phi't of some members: (C, P, P), (C, P, 1)
+struct NormalEquations {
+  at::Tensor matrix, right;
+
+  NormalEquations(std::int64_t members, std::int64_t count, const at::TensorOptions& options)
+      : matrix(at::zeros({members, count, count}, options)), right(at::zeros({members, count, 1}, options)) {}
+
+  // Phi is written out a block of rows at a time.
+  void add(const Pairs& pairs, const at::Tensor& t) {
+    constexpr std::int64_t kBlock = 1024;
+    for (std::int64_t first = 0; first < t.size(1); first += kBlock) {
+      const std::int64_t some = std::min(kBlock, t.size(1) - first);
+      const at::Tensor phi =
+          written_out(changed(pairs, [&](const at::Tensor& all) { return all.narrow(1, first, some); }));
+      matrix.baddbmm_(phi.transpose(1, 2), phi);
+      right.baddbmm_(phi.transpose(1, 2), t.narrow(1, first, some).unsqueeze(2));
+    }
   }
-  matrix.diagonal(0, 1, 2).add_(lambda);
-  return split(at::cholesky_solve(right, lower_factor(matrix)).squeeze(2), pairs);
+
+  at::Tensor solve(const at::Tensor& lambda) {  // (C, P)
+    matrix.diagonal(0, 1, 2).add_(lambda);
+    return at::cholesky_solve(right, lower_factor(matrix)).squeeze(2);
+  }
+};
+
+PairWeights solve_over_weights(const Pairs& pairs, const at::Tensor& left_over, const at::Tensor& lambda) {
+  NormalEquations equations(left_over.size(0), weights_of(pairs), left_over.options());
+  equations.add(pairs, left_over);
+  return split(equations.solve(lambda), pairs);
 }
 
-// (Phi Phi' + lambda) a = b for all members at once (Hestenes and Stiefel 1952). What is asked of the answer is that of
-// draws from a posterior: a ten-thousandth of b is far below their spread.
-PairWeights solve_by_gradients(const Pairs& pairs, const at::Tensor& left_over, const at::Tensor& lambda,
+constexpr int kMostSteps = 2000;  // of conjugate gradients
+
+// x with `image`(x) = right for all members at once, (C, m), to `tolerance` of the right side (Hestenes and Stiefel
+// 1952).
+at::Tensor conjugate_gradients(const at::Tensor& right, double tolerance,
+                               const std::function<at::Tensor(const at::Tensor&)>& image_of,
                                const std::function<void()>& tick) {
-  constexpr double kTolerance = 1e-4;
-  constexpr int kMostSteps = 2000;
-  const at::Tensor least = kTolerance * left_over.norm(2, {1}, true);
-  at::Tensor a = at::zeros_like(left_over), residual = left_over.clone(), direction = residual.clone();
+  const at::Tensor least = tolerance * right.norm(2, {1}, true);
+  at::Tensor x = at::zeros_like(right), residual = right.clone(), direction = residual.clone();
   at::Tensor square = residual.square().sum(1, true);  // (C, 1)
   for (int step = 0; step < kMostSteps; ++step) {
-    if ((square.sqrt() <= least).all().item<bool>()) return transposed(pairs, a);
+    if ((square.sqrt() <= least).all().item<bool>()) return x;
     if (tick) tick();
-    const at::Tensor image = product(pairs, transposed(pairs, direction)) + lambda * direction;
+    const at::Tensor image = image_of(direction);
     const at::Tensor along = square / (direction * image).sum(1, true).clamp_min(1e-300);
-    a.add_(along * direction);
+    x.add_(along * direction);
     residual.sub_(along * image);
     const at::Tensor next = residual.square().sum(1, true);
     direction = residual + next / square.clamp_min(1e-300) * direction;
@@ -137,6 +152,31 @@ PairWeights solve_by_gradients(const Pairs& pairs, const at::Tensor& left_over, 
   }
   throw NumericError("the posterior of the last layers was not found in " + std::to_string(kMostSteps) +
                      " steps of conjugate gradients; state a larger --noise, or use --posterior ensemble");
+}
+
+// (Phi Phi' + lambda) a = b. What is asked of the answer is that of draws from a posterior: a ten-thousandth of b is
+// far below their spread.
+PairWeights solve_by_gradients(const Pairs& pairs, const at::Tensor& left_over, const at::Tensor& lambda,
+                               const std::function<void()>& tick) {
+  const auto image = [&](const at::Tensor& a) { return product(pairs, transposed(pairs, a)) + lambda * a; };
+  return transposed(pairs, conjugate_gradients(left_over, 1e-4, image, tick));
+}
+
+at::Tensor flat(const PairWeights& weights) {  // (C, P), in the order of written_out()
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& each : weights) parts.push_back(each.reshape({each.size(0), -1}));
+  return at::cat(parts, 1);
+}
+
+PairWeights unflat(const at::Tensor& w, const PairWeights& like) {
+  PairWeights weights;
+  std::int64_t first = 0;
+  for (const at::Tensor& each : like) {
+    const std::int64_t count = each.size(1) * each.size(2);
+    weights.push_back(w.narrow(1, first, count).reshape(each.sizes()));
+    first += count;
+  }
+  return weights;
 }
 
 }  // namespace
@@ -176,6 +216,32 @@ PairWeights solve_ridge(const Pairs& pairs, const at::Tensor& t, const at::Tenso
                                                 : solve_by_gradients(pairs, left_over, lambda, tick);
   for (std::size_t b = 0; b < step.size(); ++b) step[b] = step[b] + w0[b];
   return step;
+}
+
+PairWeights solve_ridge(const RowBlocks& rows, const std::function<at::Tensor()>& t, const at::Tensor& lambda,
+                        const PairWeights& w0, RidgeWay way, const std::function<void()>& tick) {
+  // |Phi'(t - Phi w)| is small against |Phi't| long before what few rows tell of is found: more is asked of it than of
+  // residuals over rows.
+  constexpr double kTolerance = 1e-7;
+  const at::Tensor start = flat(w0);
+  const bool factored = way == RidgeWay::weights || (way == RidgeWay::automatic && start.size(1) <= kMostFactored);
+  at::Tensor step;
+  if (factored) {
+    NormalEquations equations(start.size(0), start.size(1), start.options());
+    rows([&](const Pairs& block) { equations.add(block, t() - product(block, w0)); });
+    step = equations.solve(lambda);
+  } else {
+    at::Tensor right = at::zeros_like(start);
+    rows([&](const Pairs& block) { right.add_(flat(transposed(block, t() - product(block, w0)))); });
+    const auto image = [&](const at::Tensor& w) {
+      const PairWeights weights = unflat(w, w0);
+      at::Tensor sum = lambda * w;
+      rows([&](const Pairs& block) { sum.add_(flat(transposed(block, product(block, weights)))); });
+      return sum;
+    };
+    step = conjugate_gradients(right, kTolerance, image, tick);
+  }
+  return unflat(start + step, w0);
 }
 
 at::Tensor lower_factor(const at::Tensor& matrices) {

@@ -38,6 +38,15 @@ constexpr std::int64_t kMostFactored = 3000;
 PairWeights solve_ridge(const Pairs& pairs, const at::Tensor& t, const at::Tensor& lambda, const PairWeights& w0,
                         RidgeWay way = RidgeWay::automatic, const std::function<void()>& tick = {});
 
+// The same for more rows than fit into memory: `rows` hands them over in order, a block at a time, as often as it is
+// asked to; `t` is (C, B) of the block after the last one, from the first to the last once. One pass and a factor over
+// weights; or, where these are more than kMostFactored, conjugate gradients with a pass for each step.
+using VisitPairs = std::function<void(const Pairs& block)>;
+using RowBlocks = std::function<void(const VisitPairs&)>;
+PairWeights solve_ridge(const RowBlocks& rows, const std::function<at::Tensor()>& t, const at::Tensor& lambda,
+                        const PairWeights& w0, RidgeWay way = RidgeWay::automatic,
+                        const std::function<void()>& tick = {});
+
 // Lower Cholesky factors of symmetric matrices (..., n, n), with a little more on the diagonal if they need it.
 // NumericError when all fails.
 at::Tensor lower_factor(const at::Tensor& matrices);

@@ -44,18 +44,25 @@ double fit_temperature(Family family, Link link, const at::Tensor& functions, co
 at::Tensor FittedModel::member_functions(const Dataset& rows) const {
   at::NoGradGuard no_grad;
   constexpr std::int64_t kBlock = 4096;
-  std::vector<at::Tensor> parts;
-  const std::int64_t block = rows.block(kBlock);
+  const std::int64_t block = rows.block(kBlock), classes = model->outputs();
+  at::Tensor all = classes > 1 ? at::empty({options.members, rows.size(), classes}, at::kFloat)
+                               : at::empty({options.members, rows.size()}, at::kFloat);
   for (std::int64_t first = 0; first < rows.size(); first += block) {
-    parts.push_back((*model)(batch_of(rows, first, std::min(block, rows.size() - first))));
+    const std::int64_t count = std::min(block, rows.size() - first);
+    all.narrow(1, first, count).copy_((*model)(batch_of(rows, first, count)));
   }
-  const std::int64_t classes = model->outputs();
-  if (!parts.empty()) return at::cat(parts, 1);
-  return classes > 1 ? at::empty({options.members, 0, classes}) : at::empty({options.members, 0});
+  return all;
 }
 
 at::Tensor FittedModel::predict_probabilities(const Dataset& rows) const {
-  return probabilities(family, link, member_functions(rows), temperature).mean(0);
+  std::vector<at::Tensor> blocks;
+  for (std::int64_t first = 0; first < rows.size() || first == 0; first += kManyRows) {
+    const Dataset block = rows.size() <= kManyRows
+                              ? rows
+                              : rows.subset(at::arange(first, std::min(first + kManyRows, rows.size()), at::kLong));
+    blocks.push_back(probabilities(family, link, member_functions(block), temperature).mean(0));
+  }
+  return at::cat(blocks);
 }
 
 double FittedModel::threshold(double level) const {
@@ -63,13 +70,13 @@ double FittedModel::threshold(double level) const {
 }
 
 ClassScores FittedModel::evaluate_classes(const Table& table, EncodingNotes* notes) const {
-  return evaluate_classes(encode(table, lenient(encoder), true, notes));
+  return evaluate_classes(open_rows(table, lenient(encoder), std::vector<bool>(table.rows, true), notes));
 }
 
 ClassScores FittedModel::evaluate_classes(const Dataset& rows) const {
   if (rows.size() == 0)
     throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
-  const at::Tensor p = predict_probabilities(rows).contiguous(), seen = rows.y.to(at::kLong).contiguous();
+  const at::Tensor p = predict_probabilities(rows).contiguous(), seen = rows.targets().to(at::kLong).contiguous();
   std::map<std::string, double> thresholds;
   for (const double level : {0.8, 0.9, 0.95, 0.99}) thresholds[number_text(level)] = threshold(level);
   return score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.size())},

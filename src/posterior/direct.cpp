@@ -69,18 +69,18 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
-LinearPosterior linear_posterior(const Model& model, const at::Tensor& x, const at::Tensor& y, double noise_variance) {
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
   at::NoGradGuard no_grad;
   at::Tensor a, b;
-  for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, x.size(0) - first);
-    const at::Tensor phi = model.linear_features(x.narrow(0, first, count))[0];
+  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
+    const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
+    const at::Tensor phi = model.linear_features(batch.x)[0];
     if (!a.defined()) {
       a = at::eye(phi.size(1), at::kDouble);
       b = at::zeros({phi.size(1)}, at::kDouble);
     }
     a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-    b.addmv_(phi.t(), y.narrow(0, first, count), 1.0, 1.0 / noise_variance);
+    b.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
   }
   const at::Tensor factor = lower_factor(a);
   return {at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1), factor};

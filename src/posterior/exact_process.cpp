@@ -44,7 +44,7 @@ FittedModel solved_again(const FittedModel& model, const Dataset& training, doub
   const Scales scales{model.amplitude, s2};
   switch (model.posterior) {
     case Posterior::exact: {
-      const LinearPosterior weights = linear_posterior(*own, training.x, training.y, s2);
+      const LinearPosterior weights = linear_posterior(*own, training, s2);
       own->set_linear_weights(weights.mean.unsqueeze(0));
       again.factor = weights.factor;
       break;

@@ -117,8 +117,13 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
         break;
       }
       case Posterior::ensemble:
-        summarise_mixture(members(), centre, spread);
-        if (counts_missed && family != Family::poisson) spread = spread + model->missed_variance(batch).mean(0);
+        if (counts_missed && family != Family::poisson) {
+          const auto [f, missed] = model->with_missed_variance(batch);
+          summarise_mixture(f.to(at::kDouble), centre, spread);
+          spread = spread + missed.mean(0);
+        } else {
+          summarise_mixture(members(), centre, spread);
+        }
         break;
       case Posterior::nngp: {
         summarise_draws(members(), centre, spread);
@@ -153,13 +158,18 @@ at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, 
   if (family == Family::poisson) return noise * noise * mean;
   const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
   if (noise_model == nullptr) return constant;
-  const Dataset all = encode(table, lenient(noise_model->encoder), false);
-  const Dataset some = all.select(at::tensor(rows.rows, at::kLong));
-  const at::Tensor index = complete_rows(some);
   // about its mean over the rows it was learned from, where the noise is `noise`
   const double scale = noise_model->encoder.target_scaling.sd;
-  const at::Tensor log_variance = noise_model->predict_function(some.select(index)).first * scale;
-  return constant * spread_out(log_variance.exp(), index, rows.size());
+  std::vector<at::Tensor> blocks = {at::empty({0}, at::kDouble)};
+  for (std::int64_t first = 0; first < rows.size(); first += kManyRows) {
+    const auto from = rows.rows.begin() + first;
+    const Dataset block =
+        encode_rows(table, lenient(noise_model->encoder), {from, from + std::min(kManyRows, rows.size() - first)});
+    const at::Tensor index = complete_rows(block);
+    const at::Tensor log_variance = noise_model->predict_function(block.select(index)).first * scale;
+    blocks.push_back(spread_out(log_variance.exp(), index, block.size()));
+  }
+  return constant * at::cat(blocks);
 }
 
 Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
@@ -215,11 +225,11 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
 }
 
 Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
-  const Dataset rows = encode(table, lenient(encoder), true, notes);
+  const Dataset rows = open_rows(table, lenient(encoder), std::vector<bool>(table.rows, true), notes);
   if (noise_model == nullptr) return evaluate(table, rows);
   const at::Tensor index = noise_variance(table, rows).isfinite().nonzero().select(1, 0).contiguous();
   if (notes != nullptr) notes->with_gaps += rows.size() - index.size(0);
-  return evaluate(table, rows.select(index));
+  return evaluate(table, rows.subset(index));
 }
 
 Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
@@ -228,7 +238,7 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
   const auto [mean, variance] = predict_function(rows);
   const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9);
   const Scaling& scaling = encoder.target_scaling;
-  const std::vector<double> y = to_vector(rows.y * scaling.sd + scaling.mean);
+  const std::vector<double> y = to_vector(rows.targets() * scaling.sd + scaling.mean);
   const auto half_width = [&](double level) { return calibration.half_width(level); };
   return (encoder.log_target ? score_log : score)(y, p.location, p.scale, encoder.target_summary.mean,
                                                   encoder.target_summary.sd, half_width);

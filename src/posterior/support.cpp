@@ -16,12 +16,14 @@ constexpr std::int64_t kPoints = 256;  // Z
 constexpr std::int64_t kRows = 4096;   // that they are chosen from
 constexpr double kNearlyAll = 0.99;
 constexpr double kSlack = 0.02;
-constexpr double kMostUsual = 0.9;  // more: Z is too coarse for this kernel to tell anything
+constexpr double kExplained = 1e-3;  // of a row's variance left: far below the slack
+constexpr double kMostUsual = 0.9;   // more: Z is too coarse for this kernel to tell anything
 
 MapOptions map_options(std::uint64_t seed) {
   MapOptions options;
   options.features = kPoints;
   options.placement = Placement::pivoted_cholesky;
+  options.explained = kExplained;
   options.dtype = at::kDouble;
   options.seed = seed;
   return options;
@@ -78,8 +80,10 @@ at::Tensor SupportSource::unexplained(const at::Tensor& x) const {
   at::NoGradGuard no_grad;
   at::Tensor largest = at::zeros({x.size(0)}, at::kDouble);
   for (const auto& map : maps_) {
-    const at::Tensor variance = map->kernel().diagonal(x).clamp_min(1e-300);  // (E, n)
-    largest = at::maximum(largest, (map->residual(x) / variance).mean(0));
+    const at::Tensor variance = map->kernel().diagonal(x);                  // (E, n)
+    const at::Tensor z = shared_by_members(map->evaluate(x, at::kDouble));  // (1 or E, n, p)
+    const at::Tensor residual = (variance - z.square().sum(-1)).clamp_min(0.0);
+    largest = at::maximum(largest, (residual / variance.clamp_min(1e-300)).mean(0));
   }
   return largest;
 }
@@ -100,8 +104,7 @@ std::vector<SupportSource> make_support(const Model& model, const Encoder& encod
                                         std::uint64_t seed) {
   at::NoGradGuard no_grad;
   // Points are chosen from one half of the rows, and what rows usually have is read off the other: a row explains itself.
-  const at::Tensor x =
-      training.x.index_select(0, draw_rows(training.size(), kRows, seed_for(seed, "support rows"))).contiguous();
+  const at::Tensor x = training.select(draw_rows(training.size(), kRows, seed_for(seed, "support rows"))).x;
   const at::Tensor candidates = x.slice(0, 0, x.size(0), 2).contiguous(),
                    others = x.slice(0, 1, x.size(0), 2).contiguous();
   std::vector<SupportSource> result;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -112,6 +113,35 @@ TEST(Ridge, EveryWayIsTheNormalEquations) {
         const double miss = ((flat(found, c) - expected).norm() / expected.norm()).item<double>();
         EXPECT_LT(miss, gradients ? 1e-3 : 1e-8) << rows << " rows, way " << static_cast<int>(way) << ", member " << c;
       }
+    }
+  }
+}
+
+// Rows that come in blocks of uneven sizes, targets once.
+TEST(Ridge, BlocksOfRowsGiveTheSame) {
+  constexpr std::int64_t kRows = 2100;
+  const Pairs pairs = some_pairs(kRows, 6);
+  const at::Tensor t = normals({kMembers, kRows}, 7), w0 = normals({kMembers, kWeights}, 8);
+  const at::Tensor lambda = at::tensor(std::vector<double>{0.02, 0.7, 13.0}, at::kDouble).unsqueeze(1);
+  for (const RidgeWay way : {RidgeWay::automatic, RidgeWay::weights, RidgeWay::conjugate_gradients}) {
+    std::int64_t first = 0, count = 0, asked = 0;
+    const RowBlocks blocks = [&](const VisitPairs& visit) {
+      for (first = 0; first < kRows; first += count) {
+        count = std::min(first % 2 == 0 ? std::int64_t{1301} : std::int64_t{17}, kRows - first);
+        visit(rows_of(pairs, at::arange(first, first + count, at::kLong)));
+      }
+    };
+    const auto targets = [&] {
+      EXPECT_EQ(first, asked);
+      asked += count;
+      return t.narrow(1, first, count);
+    };
+    const PairWeights found = solve_ridge(blocks, targets, lambda, split(w0, pairs), way);
+    EXPECT_EQ(asked, kRows);
+    for (std::int64_t c = 0; c < kMembers; ++c) {
+      const at::Tensor expected = normal_equations(written_out(pairs)[c], t[c], lambda[c].item<double>(), w0[c]);
+      const double miss = ((flat(found, c) - expected).norm() / expected.norm()).item<double>();
+      EXPECT_LT(miss, way == RidgeWay::conjugate_gradients ? 1e-5 : 1e-8);
     }
   }
 }

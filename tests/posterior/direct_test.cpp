@@ -36,7 +36,7 @@ TEST(LinearPosterior, IsTheGaussianProcessOfItsFeatures) {
   scatter_parameters(model->kernel(), 5, 1.1);
   const double variance = 0.07;
   const at::Tensor x = on.rows.x.narrow(0, 0, 20), y = on.rows.y.narrow(0, 0, 20), other = on.rows.x.narrow(0, 20, 10);
-  const LinearPosterior posterior = linear_posterior(*model, x, y, variance);
+  const LinearPosterior posterior = linear_posterior(*model, on.rows.select(at::arange(20, at::kLong)), variance);
   const at::Tensor phi = model->linear_features(x)[0].detach(), there = model->linear_features(other)[0].detach();
   const at::Tensor inverse = at::linalg_inv(phi.matmul(phi.t()) + variance * eye(20));
   const at::Tensor cross = there.matmul(phi.t());

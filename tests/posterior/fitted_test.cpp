@@ -164,7 +164,7 @@ TEST(FittedModel, CalibratedIntervals) {
     }
     // Scores count rows inside the same intervals.
     const Scores scores = fitted.evaluate(made.table);
-    const std::vector<double>& y = made.table.column("y").values;
+    const Numbers& y = made.table.column("y").values;
     const Prediction ninety = fitted.predict(made.table, {0.9});
     double inside = 0.0;
     for (std::size_t i = 0; i < 12; ++i)
@@ -211,7 +211,7 @@ TEST(FittedModel, RowsWithGapsInTheNoisesColumns) {
   fitted.noise_model = std::make_shared<FittedModel>(of_noise.fitted(members(1), 1.0));
   const Prediction whole = fitted.predict(table);
   Table with_gap = table;
-  with_gap.columns[0].values[6] = kGap;
+  set_value(with_gap.columns[0], 6, kGap);
   const Prediction p = fitted.predict(with_gap);
   for (std::size_t i = 0; i < 20; ++i) {
     EXPECT_EQ(std::isnan(p.sd[i]), i == 6) << i;
@@ -234,8 +234,8 @@ TEST(FittedModel, RowsWithGapsAreNotPredicted) {
   const ModelCase made("y ~ mlp(a) * rbf(day, points=5)", mixed_table(20, 5), options);
   const FittedModel fitted = made.fitted(members(2), 0.3);
   Table table = made.table;
-  table.columns[0].values[3] = table.columns[0].values[11] = kGap;
-  table.columns[1].values[7] = kGap;  // a network fills its gaps
+  for (const std::size_t i : {3, 11}) set_value(table.columns[0], i, kGap);
+  set_value(table.columns[1], 7, kGap);  // a network fills its gaps
   EncodingNotes notes;
   const Prediction p = fitted.predict(table, {0.9}, &notes), whole = fitted.predict(made.table);
   ASSERT_EQ(p.mean.size(), 20u);
@@ -247,7 +247,7 @@ TEST(FittedModel, RowsWithGapsAreNotPredicted) {
     if (gap || i == 7) continue;
     EXPECT_NEAR(p.mean[i], whole.mean[i], 1e-5);
   }
-  for (double& day : table.columns[0].values) day = kGap;
+  table.columns[0].values = std::vector<double>(table.columns[0].values.size(), kGap);
   for (const double mean : fitted.predict(table).mean) EXPECT_TRUE(std::isnan(mean));
 }
 
@@ -256,7 +256,7 @@ TEST(FittedModel, EvaluateScoresWhatPredictSays) {
     const ModelCase made(log ? "log(y) ~ mlp(a) + linear(b)" : "y ~ mlp(a) + linear(b)", mixed_table(50, 6));
     const FittedModel fitted = made.fitted(members(3), 0.4);
     Table table = mixed_table(40, 7);
-    table.columns[5].values[4] = kGap;
+    set_value(table.columns[5], 4, kGap);
     EncodingNotes notes;
     const Scores found = fitted.evaluate(table, &notes);
     EXPECT_EQ(found.rows, 39);
@@ -266,7 +266,7 @@ TEST(FittedModel, EvaluateScoresWhatPredictSays) {
       if (i != 4) having.push_back(i);
     }
     const Table rest = some_rows(table, having);
-    std::vector<double> y = rest.column("y").values;
+    std::vector<double> y = rest.column("y").values.copy();
     if (log) {
       for (double& value : y) value = std::log(value);
     }
@@ -280,7 +280,7 @@ TEST(FittedModel, EvaluateScoresWhatPredictSays) {
 TEST(FittedModel, NothingToScoreBy) {
   const ModelCase made("y ~ mlp(a)", mixed_table(8, 6));
   Table table = made.table;
-  for (double& y : table.columns[5].values) y = kGap;
+  table.columns[5].values = std::vector<double>(table.columns[5].values.size(), kGap);
   EXPECT_EQ(message_of<DataError>([&] { made.fitted(members(1), 1.0).evaluate(table); }),
             "no row has a value of the target, \"y\", to score by");
 }
@@ -293,8 +293,8 @@ std::map<std::string, ParameterValue> values_of(const FittedModel& fitted) {
 
 TEST(FittedModel, KernelParametersInUnits) {
   Table table = mixed_table(30, 8);
-  table.columns.push_back(column_of("lat", table.columns[2].values));
-  table.columns.push_back(column_of("lon", table.columns[1].values));
+  table.columns.push_back(column_of("lat", table.columns[2].values.copy()));
+  table.columns.push_back(column_of("lon", table.columns[1].values.copy()));
   FitOptions options;
   options.units = {{"a", "m"}, {"b", "km"}};
   const ModelCase made(

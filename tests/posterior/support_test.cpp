@@ -122,8 +122,8 @@ TEST(Support, OfEachSourceOfAProduct) {
 
 TEST(Support, SourcesAreWhatKernelsRead) {
   Table table = mixed_table(60, 1);
-  table.columns.push_back(column_of("lat", table.columns[2].values));
-  table.columns.push_back(column_of("lon", table.columns[1].values));
+  table.columns.push_back(column_of("lat", table.columns[2].values.copy()));
+  table.columns.push_back(column_of("lon", table.columns[1].values.copy()));
   const auto names = [&](const std::string& formula) { return names_of(Known(formula, table).sources); };
   EXPECT_EQ(names("mlp(a)"), Names{});
   EXPECT_EQ(names("constant() + rbf(b)"), Names{"b"});

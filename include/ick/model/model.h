@@ -23,6 +23,7 @@ struct Batch {
   at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
   std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
   at::Tensor weights = {};                // (E, B) of the rows in the loss; undefined: all one
+  std::int64_t whole = 0;                 // rows of the step that these are a share of; 0: all
 };
 
 Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count);  // consecutive rows
@@ -95,8 +96,10 @@ class Model {
   // What each term's features miss of its kernels' variance, with the term's share: (E, B) in float64; undefined for
   // terms without kernels.
   std::vector<at::Tensor> residuals(const at::Tensor& x) const;
-  // The variance that this leaves out of f, networks taken as they are, sum_t residual_t mean_k prod_a f_tak^2: (E, B)
-  at::Tensor missed_variance(const Batch& batch) const;
+  // f (E, B), and the variance that this leaves out of it, networks taken as they are,
+  // sum_t residual_t mean_k prod_a f_tak^2: (E, B) in float64. No gradient.
+  std::pair<at::Tensor, at::Tensor> with_missed_variance(const Batch& batch) const;
+  at::Tensor missed_variance(const Batch& batch) const { return with_missed_variance(batch).second; }
 
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
@@ -139,6 +142,7 @@ class Model {
   MapOptions map_options(std::size_t t) const;
   at::Tensor signal(const Term& term, const Batch& batch) const;
   at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& training) const;
+  at::Tensor term(std::size_t t, at::Tensor f, const Batch& batch) const;  // f = latent()
 
   ModelSpec spec_;
   ModelOptions options_;

@@ -19,7 +19,7 @@ namespace ick {
 struct LinearPosterior {
   at::Tensor mean, factor;
 };
-LinearPosterior linear_posterior(const Model& model, const at::Tensor& x, const at::Tensor& y, double noise_variance);
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance);
 
 // For a model with networks, the posterior of its last layers (Laplace's approximation; Bayesian last layer): with
 //   k(x, x') = v sum_t (phi . phi') / (H + 1) (z . z')

@@ -50,7 +50,7 @@ std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, 
 
 // Last layers of every member at the mean of their posterior under LayerPrior::even, v and s^2 by marginal likelihood:
 // a ridge regression. For models whose hidden layers have been trained. False, and nothing changed, where rows and
-// weights are both too many for a factor.
+// weights are both too many for a factor, or rows more than kManyRows.
 bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed);
 
 }  // namespace ick
