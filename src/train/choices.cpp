@@ -122,12 +122,14 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
   const Column& target = table.column(formula.target);
   const bool levels = target.info.type == ColumnType::category;
   std::set<double> values;
-  for (std::size_t i = 0; i < target.values.size(); ++i) {
+  constexpr std::size_t kManyValues = 1000;  // no classes
+  for (std::size_t i = 0; i < target.values.size() && values.size() < kManyValues; ++i) {
     if (use[i]) values.insert(target.values[i]);
   }
   if (o.family == Family::bernoulli && values.size() > 2) {
     throw DataError("--family bernoulli is of two classes, and the target, column \"" + formula.target + "\", has " +
-                    std::to_string(values.size()) + "; use --family categorical");
+                    (values.size() < kManyValues ? "" : "at least ") + std::to_string(values.size()) +
+                    "; use --family categorical");
   }
   if (!o.family) {
     // What only numbers have says that the target is one.

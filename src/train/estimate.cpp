@@ -29,7 +29,7 @@ double seconds_of(const std::function<void()>& work) {
 double bytes_of(const Table& table) {
   double bytes = 0.0;
   for (const Column& column : table.columns) {
-    bytes += 8.0 * static_cast<double>(column.values.size());
+    if (!column.values.is_mapped()) bytes += 8.0 * static_cast<double>(column.values.size());
     for (const std::string& text : column.text) bytes += static_cast<double>(text.size() + sizeof(std::string));
   }
   return bytes;
@@ -40,7 +40,6 @@ double bytes_of(const Table& table) {
 FitBytes bytes_of(const FitPlan& plan) {
   const FitOptions& o = plan.options;
   const auto n = static_cast<double>(count_of(plan.training) + count_of(plan.validation));
-  double row = 8.0 * static_cast<double>(plan.encoder.kernel_columns.size() + 1);
   double parameters = 1.0, units = 0.0, features = 0.0;  // of a member
   double maps = 0.0;                                     // what networks on images hold of one while they train
   std::size_t source = 0;
@@ -56,7 +55,6 @@ FitBytes bytes_of(const FitPlan& plan) {
       if (inputs.image) context.image = inputs.image->shape;
       context.outputs = static_cast<std::int64_t>(p) * outputs_of(plan.options, plan.encoder);
       context.default_layers = o.layers;
-      row += 4.0 * static_cast<double>(context.inputs);
       maps += kUnitsPerPixel * static_cast<double>(context.image.numbers());
       for (const NamedTensor& each : find_network(call.name)->make(without_sources(call), context)->parameters()) {
         parameters += static_cast<double>(each.value.numel());
@@ -65,21 +63,25 @@ FitBytes bytes_of(const FitPlan& plan) {
     }
   }
   FitBytes bytes;
-  bytes.rows = 2.0 * row * n;
+  const double row = bytes_of_row(plan.encoder);
+  const bool held = row * n <= o.held_bytes;
+  bytes.rows = n * (held ? 2.0 * row : 8.0);  // else which rows they are
   if (plan.spec.kernels_only()) {
     bytes.rows += 8.0 * (6.0 * std::min(n, 8192.0) * features + 3.0 * features * features);
     return bytes;
   }
-  bytes.rows += std::min(1e9, 4.0 * n * features);
+  bytes.rows += std::min(256e6, 4.0 * n * features);  // of held kernels
   if (is_closed_form(o)) {  // members are solved a few at a time: what stays are their weights
     bytes.member = 4.0 * parameters * (o.posterior == Posterior::ntk ? 2.0 : 1.0);
     const double fewer = std::min({n, parameters, static_cast<double>(kMostFactored)});
-    const double work = 8.0 * (2.0 * n * (units + features) + 3.0 * fewer * fewer);
+    const double work = std::min(5e8, 16.0 * n * (units + features)) + 24.0 * fewer * fewer;  // more goes by blocks
     bytes.rows += std::max(work, std::min(1e9, static_cast<double>(o.members) * work));
   } else {  // values, gradients, two moments, the best so far; units and their gradients of a batch
     const double of_row = 4.0 * (units + features) + maps;
     bytes.member = 4.0 * (5.0 * parameters + static_cast<double>(o.batch) * of_row);
-    if (o.polish && std::min(n, parameters) <= kMostFactored) bytes.rows += 16.0 * n * (units + features);
+    if (o.polish && std::min(n, parameters) <= kMostFactored) {
+      bytes.rows += std::min(5e8, 16.0 * std::min(n, static_cast<double>(kManyRows)) * (units + features));
+    }
   }
   return bytes;
 }
@@ -111,7 +113,7 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   estimate.validation_rows = count_of(plan.validation);
   estimate.holdout_rows = count_of(plan.holdout);
 
-  const Dataset all = encode(table, plan.encoder, true);
+  const Dataset all = open_rows(table, plan.encoder, std::vector<bool>(table.rows, true));
   const std::int64_t some = std::min<std::int64_t>(all.size(), std::max<std::int64_t>(4 * o.batch, 4096));
   const Dataset rows = all.select(at::arange(some, at::kLong));
   // members that are drawn cost all the same

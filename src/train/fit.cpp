@@ -126,11 +126,11 @@ void finish_classes(const Table& table, const FitPlan& plan, const Stage& stage,
   FittedModel& model = result.model;
   model.support = make_support(*model.model, model.encoder, stage.training(), plan.options.seed);
   if (count_of(plan.validation) == 0) return;
-  const Dataset rows = rows_of(encode(table, model.encoder, true), plan.validation);
-  model.temperature = fit_temperature(model.family, model.link, outcome.mean, rows.y);
+  const at::Tensor y = open_rows(table, model.encoder, plan.validation, nullptr, plan.options.held_bytes).targets();
+  model.temperature = fit_temperature(model.family, model.link, outcome.mean, y);
   const at::Tensor p =
       probabilities(model.family, model.link, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
-  const at::Tensor seen = rows.y.to(at::kLong).contiguous();
+  const at::Tensor seen = y.to(at::kLong).contiguous();
   const at::Tensor surprises = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
   const std::span<const double> scores = span_of(surprises);
   model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
@@ -144,10 +144,11 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   FittedModel& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
-  const std::vector<bool>& used = validated ? plan.validation : plan.training;
-  Unseen unseen{rows_of(encode(table, model.encoder, true), used), outcome.mean, outcome.variance, {}};
+  const Dataset rows =
+      open_rows(table, model.encoder, validated ? plan.validation : plan.training, nullptr, o.held_bytes);
+  Unseen unseen{validated ? rows : judged_training_rows(rows, o.seed), outcome.mean, outcome.variance, {}};
   const Scaling& scaling = model.encoder.target_scaling;
-  unseen.y = unseen.rows.y * scaling.sd + scaling.mean;
+  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
 
   at::Tensor shape, to_judge = at::ones({unseen.rows.size()}, at::kBool);
   if (model.family == Family::poisson) shape = unseen.mean;
@@ -155,7 +156,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
     const at::Tensor learned = every_other(unseen.rows.size(), o.seed);
     const at::Tensor index = learned.nonzero().select(1, 0).contiguous();
     model.noise_model = fit_noise_model(table, plan.spec.formula.target, o,
-                                        {unseen.rows.select(index), unseen.mean.index_select(0, index),
+                                        {unseen.rows.subset(index), unseen.mean.index_select(0, index),
                                          unseen.variance.index_select(0, index), unseen.y.index_select(0, index)},
                                         hooks);
     model.noise = 1.0;
@@ -208,7 +209,10 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
     };
   }
   if (plan.options.refit && count_of(plan.validation) > 0) {
-    if (stage != nullptr) waiting = stage->waiting(), training = stage->seconds();
+    if (stage != nullptr) {
+      waiting = stage->waiting(), training = stage->seconds();
+      stage->release_rows();
+    }
     stage = second_stage(table, plan, second_hooks, second_only ? resume : nullptr, stage.get(), outcome);
   }
 
@@ -232,7 +236,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {
-    const Dataset held = rows_of(encode(table, result.model.encoder, true), plan.holdout);
+    const Dataset held = open_rows(table, result.model.encoder, plan.holdout, nullptr, plan.options.held_bytes);
     if (held.size() > 0 && has_classes(result.model.family)) {
       report.class_holdout = result.model.evaluate_classes(held);
     } else if (held.size() > 0) {

@@ -61,17 +61,19 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
     if (from.info.name == target) continue;
     Column& to = rows.columns.emplace_back();
     to.info = from.info;
+    std::vector<double> values;
     for (const std::int64_t i : unseen.rows.rows) {
-      if (!from.values.empty()) to.values.push_back(from.values[i]);
+      if (!from.values.empty()) values.push_back(from.values[i]);
       if (!from.text.empty()) to.text.push_back(from.text[i]);
     }
+    to.values = std::move(values);
   }
   const at::Tensor squares = (unseen.y - unseen.mean).square();
   const double least = 1e-6 * squares.mean().item<double>();  // a residual of nought has no logarithm
   const at::Tensor bounded = squares.clamp_min(least > 0.0 ? least : 1e-300).contiguous();
   Column& sigma = rows.columns.emplace_back();
   sigma.info.name = "sigma";
-  sigma.values.assign(bounded.data_ptr<double>(), bounded.data_ptr<double>() + bounded.numel());
+  sigma.values = std::vector<double>(bounded.data_ptr<double>(), bounded.data_ptr<double>() + bounded.numel());
 
   FitOptions own;
   own.seed = options.seed;

@@ -124,10 +124,10 @@ void keep_levels(const Table& table, const std::vector<std::string>& columns, Fi
     if (column.info.type == ColumnType::text) continue;  // refused elsewhere
     std::set<double> seen;
     for (std::int64_t i = 0; i < table.rows; ++i) {
-      if (plan.training[i]) seen.insert(column.values[i]);
+      if (plan.training[i] && !std::isnan(column.values[i])) seen.insert(column.values[i]);
     }
     for (std::int64_t i = 0; i < table.rows; ++i) {
-      if (seen.contains(column.values[i]) || std::isnan(column.values[i])) continue;
+      if (std::isnan(column.values[i]) || seen.contains(column.values[i])) continue;
       if (plan.holdout[i]) {
         throw DataError("column \"" + name + "\": row " + std::to_string(i + 1) +
                         " is held out and has a level that no training row has; " +
@@ -161,14 +161,6 @@ void check_places(const ModelSpec& spec, const Table& table, const std::vector<b
 }  // namespace
 
 std::int64_t count_of(const std::vector<bool>& rows) { return std::count(rows.begin(), rows.end(), true); }
-
-Dataset rows_of(const Dataset& all, const std::vector<bool>& use) {
-  std::vector<std::int64_t> index;
-  for (std::int64_t i = 0; i < all.size(); ++i) {
-    if (use[all.rows[i]]) index.push_back(i);
-  }
-  return all.select(at::tensor(index, at::kLong));
-}
 
 std::vector<std::string> level_columns(const Formula& formula) {
   std::vector<std::string> names;
@@ -263,7 +255,7 @@ void say_constant_columns(const Table& table, FitPlan& plan) {
   std::set<std::string> names(plan.spec.kernel_columns.begin(), plan.spec.kernel_columns.end());
   names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
   for (const std::string& name : names) {
-    const std::vector<double>& values = table.column(name).values;
+    const Numbers& values = table.column(name).values;
     if (values.empty()) continue;  // names of files
     std::set<double> seen;
     for (std::size_t i = 0; i < values.size() && seen.size() < 2; ++i) {

@@ -6,9 +6,6 @@ namespace ick {
 
 std::int64_t count_of(const std::vector<bool>& rows);  // those that are true
 
-// Those of the encoded rows that are true in `use`, which is as long as the table.
-Dataset rows_of(const Dataset& all, const std::vector<bool>& use);
-
 // Solved, not trained by gradient descent.
 bool is_closed_form(const FitOptions& options);
 

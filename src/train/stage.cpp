@@ -33,10 +33,11 @@ Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& u
              const FitHooks& hooks)
     : plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
   encoder_ = fit_encoder(table, encoder_plan(plan.spec, plan.options), use);
-  const Dataset all = encode(table, encoder_, true, &notes_);
-  training_ = rows_of(all, use);
+  training_ = open_rows(table, encoder_, use, &notes_, plan.options.held_bytes);
   if (training_.size() < 2) throw DataError("fewer than 2 rows are left to learn from");
-  if (phase_ == "train") validation_ = rows_of(all, plan.validation);
+  if (phase_ == "train") {
+    validation_ = open_rows(table, encoder_, plan.validation, nullptr, plan.options.held_bytes);
+  }
   options_.members = plan.options.members;
   options_.seed = plan.options.seed;
   options_.layers = plan.options.layers;
@@ -127,7 +128,7 @@ bool Stage::polish() {
   const auto error = [&] {
     FittedModel members = fitted();
     members.posterior = Posterior::ensemble;
-    return (members.predict_function(validation_).first - validation_.y).square().mean().item<double>();
+    return (members.predict_function(validation_).first - validation_.targets()).square().mean().item<double>();
   };
   const double trained = validation_.size() > 0 ? error() : HUGE_VAL;
   if (!solve_last_layers(*model_, training_, plan_.options.seed)) return false;
@@ -152,7 +153,7 @@ void Stage::solve(const Stage* from) {
     noise_ = std::sqrt(scales_.noise_variance);
   }
   if (plan_.options.posterior != Posterior::exact) return draw();
-  const LinearPosterior posterior = linear_posterior(*model_, training_.x, training_.y, noise_ * noise_);
+  const LinearPosterior posterior = linear_posterior(*model_, training_, noise_ * noise_);
   model_->set_linear_weights(posterior.mean.unsqueeze(0));
   factor_ = posterior.factor;
 }
@@ -242,14 +243,19 @@ FittedModel Stage::fitted() const {
   return result;
 }
 
+Dataset judged_training_rows(const Dataset& training, std::uint64_t seed) {
+  constexpr std::int64_t kMost = 1'000'000;  // enough for one number, the noise
+  return training.subset(draw_rows(training.size(), kMost, seed_for(seed, "judged rows")));
+}
+
 Unseen Stage::unseen() const {
-  const Dataset& rows = validation_.size() > 0 ? validation_ : training_;
+  const Dataset rows = validation_.size() > 0 ? validation_ : judged_training_rows(training_, plan_.options.seed);
   const FittedModel model = fitted();
-  if (has_classes(model.family)) return {rows, model.member_functions(rows), {}, rows.y};
+  if (has_classes(model.family)) return {rows, model.member_functions(rows), {}, rows.targets()};
   const Scaling& scaling = encoder_.target_scaling;
   const auto [mean, variance] = model.predict_function(rows);
   return {rows, mean * scaling.sd + scaling.mean, variance * (scaling.sd * scaling.sd),
-          rows.y * scaling.sd + scaling.mean};
+          rows.targets() * scaling.sd + scaling.mean};
 }
 
 }  // namespace ick

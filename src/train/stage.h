@@ -8,6 +8,9 @@
 
 namespace ick {
 
+// Those that are asked for the noise where no rows were set apart for it.
+Dataset judged_training_rows(const Dataset& training, std::uint64_t seed);
+
 // One training run on some rows of the table.
 class Stage {
  public:
@@ -28,8 +31,9 @@ class Stage {
 
   // All but noise and calibration.
   FittedModel fitted() const;
-  // Predictions of the validation rows.
+  // Predictions of the validation rows, or of judged_training_rows() without any.
   Unseen unseen() const;
+  void release_rows() { training_ = validation_ = {}; }  // what it has learned stays
   // Of the marginal likelihood or the loss, in the target's units; 0 when neither has one.
   double noise() const { return noise_ * encoder_.target_scaling.sd; }
   Scales scales() const;  // in the target's units squared

@@ -2,14 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/sgd.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -21,64 +20,20 @@ namespace ick {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+// Of the whole step, of which other processes have some.
+std::int64_t rows_in(const Batch& batch) { return batch.whole > 0 ? batch.whole : batch.x.size(0); }
 
-// Lays tensors of one type end to end and lets them be views of the whole, values and gradients alike.
-ParameterGroup flatten(std::string name, const std::vector<at::Tensor>& tensors, double rate, double weight_decay) {
-  ParameterGroup group;
-  group.name = std::move(name);
-  group.rate = rate;
-  group.weight_decay = weight_decay;
-  std::vector<at::Tensor> flat;
-  for (const at::Tensor& each : tensors) flat.push_back(each.detach().reshape(-1));
-  group.value = at::cat(flat).requires_grad_(true);
-  group.value.mutable_grad() = at::zeros_like(group.value);
-  std::int64_t first = 0;
-  for (at::Tensor each : tensors) {
-    each.set_data(group.value.detach().narrow(0, first, each.numel()).view(each.sizes()));
-    each.mutable_grad() = group.value.grad().narrow(0, first, each.numel()).view(each.sizes());
-    group.members.push_back(each.grad());
-    first += each.numel();
+// Features as the fast path reads them: a row's side by side, row after row.
+std::vector<at::Tensor> dense_rows(std::vector<at::Tensor> features) {
+  for (at::Tensor& each : features) {
+    if (each.defined() && !each[0].is_contiguous()) each = each.contiguous();
   }
-  return group;
+  return features;
 }
-
-// The optimiser's memory of a parameter, by name. Adam and AdamW keep the same things.
-template <class State>
-void save_moments(const torch::optim::OptimizerParamState& state, const std::string& prefix, Checkpoint& to) {
-  const auto& moments = static_cast<const State&>(state);
-  to.numbers[prefix + "step"] = static_cast<double>(moments.step());
-  to.tensors.emplace_back(prefix + "first", moments.exp_avg().clone());
-  to.tensors.emplace_back(prefix + "second", moments.exp_avg_sq().clone());
-}
-
-const at::Tensor& tensor_of(const Checkpoint& checkpoint, const std::string& name) {
-  for (const auto& [each, tensor] : checkpoint.tensors) {
-    if (each == name) return tensor;
-  }
-  throw DataError("the checkpoint has no tensor named \"" + name + "\"; it belongs to another fit");
-}
-
-double number_of(const Checkpoint& checkpoint, const std::string& name) {
-  const auto found = checkpoint.numbers.find(name);
-  if (found == checkpoint.numbers.end()) {
-    throw DataError("the checkpoint has no number named \"" + name + "\"; it belongs to another fit");
-  }
-  return found->second;
-}
-
-template <class State>
-std::unique_ptr<State> load_moments(const Checkpoint& from, const std::string& prefix) {
-  auto moments = std::make_unique<State>();
-  moments->step(static_cast<std::int64_t>(number_of(from, prefix + "step")));
-  moments->exp_avg(tensor_of(from, prefix + "first").clone());
-  moments->exp_avg_sq(tensor_of(from, prefix + "second").clone());
-  return moments;
-}
-
-std::string key_of(const at::Tensor& value) { return c10::guts::to_string(value.unsafeGetTensorImpl()); }
 
 }  // namespace
 
@@ -91,6 +46,7 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
       unit_(unit),
       hooks_(hooks),
       phase_(std::move(phase)),
+      rate_(options.learning_rate),
       steps_per_epoch_((training.size() + options.batch - 1) / options.batch) {
   const Family family = options_.family.value_or(Family::gaussian);
   if (family == Family::student || (family == Family::gaussian && options_.loss == Loss::gaussian)) {
@@ -112,8 +68,16 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
   }
   perturb();
   make_groups();
-  make_optimiser();
+  if (options_.path == Path::fused && training_.images.empty() && FusedStep::fits(model_, options_)) {
+    fused_ = std::make_unique<FusedStep>(model_, options_, log_noise_);
+  }
+  // Kernels that are learned take their gradients of all members at once.
+  const bool apart = fused_ != nullptr && !learns_kernels();
+  sharing_ = std::make_unique<Sharing>(hooks_.ranks, model_.members(), apart);
+  sharing_->start_alike(groups_, buffers_);
 }
+
+bool Trainer::learns_kernels() const { return options_.kernels != KernelTraining::held && model_.has_kernels(); }
 
 // A member's draws follow from its number, not from how many there are.
 void Trainer::perturb() {
@@ -132,38 +96,52 @@ void Trainer::perturb() {
       }
     }
   }
-  (noise ? targets_ : weights_) = noise ? drawn + training_.y : drawn;
+  (noise ? noise_ : weights_) = drawn;
 }
 
 Batch Trainer::batch_of(const at::Tensor& index) const {
   std::vector<at::Tensor> inputs;
-  for (std::size_t a = 0; a < training_.networks.size(); ++a) inputs.push_back(training_.inputs(a, index));
+  if (training_.held() || !training_.images.empty()) {
+    for (std::size_t a = 0; a < training_.networks.size(); ++a) inputs.push_back(training_.inputs(a, index));
+  }
   return batch_of(index, std::move(inputs));
 }
 
 // Rows of the next steps are asked for before those of this one are taken.
-Batch Trainer::next_batch(const at::Tensor& order) {
-  const auto rows = [&](std::int64_t step) {
-    const std::int64_t first = step * options_.batch;
-    return order.narrow(0, first, std::min(options_.batch, training_.size() - first));
-  };
-  if (loader_ == nullptr) return batch_of(rows(step_));
+Batch Trainer::next_batch(RowOrder& order) {
+  const auto rows = [&](std::int64_t step) { return order.rows(step, sharing_->part(), sharing_->parts()); };
+  Batch batch;
+  if (loader_ == nullptr) {
+    batch = batch_of(rows(step_));
+    batch.whole = order.count(step_);
+    return batch;
+  }
   constexpr std::int64_t kAhead = 4;
   for (std::int64_t next = step_ + static_cast<std::int64_t>(loader_->asked());
        next < std::min(step_ + kAhead, steps_per_epoch_); ++next) {
     loader_->ask(rows(next), epoch_);
   }
-  return batch_of(rows(step_), loader_->take());
+  batch = batch_of(rows(step_), loader_->take());
+  batch.whole = order.count(step_);
+  return batch;
 }
 
 Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const {
   Batch batch;
-  batch.x = training_.x.index_select(0, index);
-  batch.networks = std::move(inputs);
+  if (training_.held()) {
+    batch.x = training_.x.index_select(0, index);
+    batch.y = training_.y.index_select(0, index);
+    batch.networks = std::move(inputs);
+  } else {
+    Dataset rows = training_.select(index);
+    batch.x = std::move(rows.x);
+    batch.y = std::move(rows.y);
+    batch.networks = inputs.empty() ? std::move(rows.networks) : std::move(inputs);
+  }
   for (const at::Tensor& each : features_) {
     batch.features.push_back(each.defined() ? each.index_select(1, index) : each);
   }
-  batch.y = targets_.defined() ? targets_.index_select(1, index) : training_.y.index_select(0, index);
+  if (noise_.defined()) batch.y = batch.y + noise_.index_select(1, index);
   if (weights_.defined()) batch.weights = weights_.index_select(1, index);
   return batch;
 }
@@ -171,7 +149,7 @@ Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs)
 // Features of all rows, once for all members when their kernels are alike. Empty when there are none, or when they
 // would take more memory than they save time.
 std::vector<at::Tensor> Trainer::held_features(const Dataset& rows) const {
-  constexpr double kMostBytes = 1e9;
+  constexpr double kMostBytes = 256e6;
   if (!model_.has_kernels()) return {};
   at::NoGradGuard no_grad;
   const at::Tensor raw = model_.kernel().parameters().raw();
@@ -181,7 +159,7 @@ std::vector<at::Tensor> Trainer::held_features(const Dataset& rows) const {
   std::vector<at::Tensor> all;
   for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
     const std::int64_t count = std::min(kBlock, rows.size() - first);
-    const std::vector<at::Tensor> block = model_.features_at(rows.x.narrow(0, first, count));
+    const std::vector<at::Tensor> block = model_.features_at(rows.x_of(first, count));
     all.resize(block.size());
     for (std::size_t t = 0; t < block.size(); ++t) {
       if (!block[t].defined()) continue;
@@ -207,35 +185,6 @@ void Trainer::make_groups() {
   if (!kernel.empty()) groups_.push_back(flatten("kernel", kernel, options_.kernel_rate, 0.0));
 }
 
-void Trainer::make_optimiser() {
-  std::vector<torch::optim::OptimizerParamGroup> groups;
-  for (const ParameterGroup& group : groups_) {
-    const double rate = options_.learning_rate * group.rate;
-    std::unique_ptr<torch::optim::OptimizerOptions> settings;
-    switch (options_.optimiser) {
-      case Optimiser::adam:
-        settings = std::make_unique<torch::optim::AdamOptions>(
-            torch::optim::AdamOptions(rate).weight_decay(group.weight_decay));
-        break;
-      case Optimiser::sgd:
-        settings = std::make_unique<torch::optim::SGDOptions>(
-            torch::optim::SGDOptions(rate).momentum(options_.momentum).weight_decay(group.weight_decay));
-        break;
-      default:
-        settings = std::make_unique<torch::optim::AdamWOptions>(
-            torch::optim::AdamWOptions(rate).weight_decay(group.weight_decay));
-    }
-    groups.emplace_back(std::vector<at::Tensor>{group.value}, std::move(settings));
-  }
-  if (options_.optimiser == Optimiser::adam) {
-    optimiser_ = std::make_unique<torch::optim::Adam>(groups);
-  } else if (options_.optimiser == Optimiser::sgd) {
-    optimiser_ = std::make_unique<torch::optim::SGD>(groups, torch::optim::SGDOptions(options_.learning_rate));
-  } else {
-    optimiser_ = std::make_unique<torch::optim::AdamW>(groups);
-  }
-}
-
 at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& training) const {
   const at::Tensor f = model_(batch, training);  // (E, B) or (E, B, C)
   const auto mean = [&](const at::Tensor& each) {
@@ -257,8 +206,9 @@ at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>&
     case Loss::gaussian:
       break;
   }
-  const at::Tensor squared = mean(residual.to(at::kDouble).square());
-  return 0.5 * (std::log(2.0 * std::numbers::pi) + log_noise_ + squared * (-log_noise_).exp());
+  const at::Tensor log_scale = log_noise_.unsqueeze(1);
+  const at::Tensor relative = residual.to(at::kDouble).square() * (-log_scale).exp();
+  return mean(0.5 * (std::log(2.0 * std::numbers::pi) + log_scale + relative));
 }
 
 // Each member's gradient over all its parameters is brought down to the norm asked for.
@@ -278,17 +228,62 @@ void Trainer::clip() const {
 }
 
 double Trainer::step(const Batch& batch) {
-  const std::uint64_t seed = seed_for(options_.seed, "dropout " + std::to_string(epoch_ * steps_per_epoch_ + step_));
-  for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
-  // Members are summed: each one's gradient is its own, however many there are.
-  const at::Tensor losses = loss(batch, at::make_generator<at::CPUGeneratorImpl>(seed));
-  losses.sum().backward();
+  const double loss = differentiate(batch);
+  sharing_->add_up(groups_);
   if (options_.clip > 0.0) {
     at::NoGradGuard no_grad;
     clip();
   }
-  optimiser_->step();
-  return losses.detach().mean().item<double>();
+  for (ParameterGroup& group : groups_) update(options_, rate_, group);
+  return loss;
+}
+
+double Trainer::differentiate(const Batch& batch) {
+  if (fused_ != nullptr) return differentiate_fused(batch);
+  const std::uint64_t seed = seed_for(options_.seed, "dropout " + std::to_string(epoch_ * steps_per_epoch_ + step_));
+  for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
+  // Members are summed: each one's gradient is its own, however many there are.
+  const at::Tensor losses = loss(batch, at::make_generator<at::CPUGeneratorImpl>(seed));
+  const double share = static_cast<double>(batch.x.size(0)) / static_cast<double>(rows_in(batch));
+  (share == 1.0 ? losses.sum() : losses.sum() * share).backward();
+  return share * losses.detach().mean().item<double>();
+}
+
+// Networks and loss by themselves; what is learned of kernels by autograd, from the features on.
+double Trainer::differentiate_fused(const Batch& batch) {
+  for (const ParameterGroup& group : groups_) {
+    if (group.name == "kernel") group.value.mutable_grad().zero_();
+  }
+  const bool learned = learns_kernels();
+  std::vector<at::Tensor> features = batch.features;
+  if (features.empty() && model_.has_kernels()) {
+    const at::AutoGradMode mode(learned);
+    features = dense_rows(model_.features_at(batch.x));
+  }
+  d_features_.resize(learned ? features.size() : 0);
+  for (std::size_t t = 0; t < d_features_.size(); ++t) {
+    if (!features[t].defined()) continue;
+    if (!d_features_[t].defined() || d_features_[t].sizes() != features[t].sizes()) {
+      d_features_[t] = at::empty(features[t].sizes(), at::kFloat);
+    }
+  }
+  const std::vector<double>& losses =
+      (*fused_)(batch, features, d_features_, rows_in(batch), {sharing_->first_member(), sharing_->end_member()});
+  torch::autograd::variable_list roots, slopes;
+  for (std::size_t t = 0; t < d_features_.size(); ++t) {
+    if (!features[t].defined() || !features[t].requires_grad()) continue;
+    roots.push_back(features[t]);
+    slopes.push_back(d_features_[t]);
+  }
+  if (!roots.empty()) torch::autograd::backward(roots, slopes);
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+at::Tensor Trainer::functions(const Batch& batch) const {
+  at::NoGradGuard no_grad;
+  if (fused_ == nullptr) return model_(batch);
+  const bool known = !batch.features.empty() || !model_.has_kernels();
+  return fused_->functions(batch, known ? batch.features : dense_rows(model_.features_at(batch.x)));
 }
 
 double Trainer::rate_at(std::int64_t step) const {
@@ -312,13 +307,15 @@ double Trainer::validate() const {
   const Family family = options_.family.value_or(Family::gaussian);
   const bool numbers = family == Family::gaussian || family == Family::student;
   double sum = 0.0;
+  const std::int64_t blocks = (rows + block - 1) / block;
   for (std::int64_t first = 0; first < rows; first += block) {
+    if (!sharing_->takes(first / block, blocks)) continue;
     const std::int64_t count = std::min(block, rows - first);
     Batch batch = ick::batch_of(*validation_, first, count);
     for (const at::Tensor& each : validation_features_) {
       batch.features.push_back(each.defined() ? each.narrow(1, first, count) : each);
     }
-    const at::Tensor f = model_(batch).to(at::kDouble);
+    const at::Tensor f = functions(batch).to(at::kDouble);
     if (numbers) {
       sum += (f.mean(0) - batch.y).square().sum().item<double>();
     } else if (family == Family::poisson) {  // of the mean over members, as those of classes
@@ -329,7 +326,7 @@ double Trainer::validate() const {
       sum -= p.gather(1, batch.y.to(at::kLong).unsqueeze(1)).clamp_min(1e-300).log().sum().item<double>();
     }
   }
-  const double mean = sum / static_cast<double>(rows);
+  const double mean = sharing_->total(sum) / static_cast<double>(rows);
   return numbers ? unit_ * std::sqrt(mean) : mean;
 }
 
@@ -375,6 +372,34 @@ void Trainer::report(std::int64_t end, double validation, double seconds, double
 }
 
 void Trainer::run(std::int64_t last) {
+  try {
+    run_epochs(last);
+  } catch (const RankLost&) {
+    // What this process has of others' members is of the last time that all put theirs together.
+    if (hooks_.checkpoint && sharing_->first() && sharing_->all_members()) hooks_.checkpoint(checkpoint());
+    if (hooks_.checkpoint && sharing_->first() && whole_) hooks_.checkpoint(*whole_);
+    throw;
+  }
+}
+
+// Whether to stop and whether to write a checkpoint. Processes agree on both, from time to time.
+void Trainer::pause(Clock::time_point& saved) {
+  constexpr std::int64_t kSteps = 16;
+  if (!sharing_->alone() && step_ % kSteps != 0) return;
+  const bool due = sharing_->first() && seconds_since(saved) >= options_.checkpoint_seconds;
+  const std::vector<bool> said = sharing_->any({hooks_.interrupted && hooks_.interrupted(), due});
+  const bool stop = said[0];
+  if (stop || said[1]) {
+    sharing_->collect(groups_);
+    loss_sum_ = sharing_->first() ? sharing_->total(loss_sum_) : (sharing_->total(loss_sum_), 0.0);
+    if (hooks_.checkpoint && sharing_->first()) hooks_.checkpoint(checkpoint());
+    saved = Clock::now();
+  }
+  if (stop && loader_ != nullptr) loader_->forget();
+  if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
+}
+
+void Trainer::run_epochs(std::int64_t last) {
   const Clock::time_point start = Clock::now();
   Clock::time_point saved = start;
   double rows = 0.0;
@@ -382,30 +407,22 @@ void Trainer::run(std::int64_t last) {
   const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
   while (epoch_ < end && patient()) {
     const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
-    const at::Tensor index = at::tensor(shuffled(training_.size(), seed), at::kLong);
+    RowOrder order(training_.size(), options_.batch, seed);
     for (; step_ < steps_per_epoch_; ++step_) {
-      const bool stop = hooks_.interrupted && hooks_.interrupted();
-      if (hooks_.checkpoint && (stop || seconds_since(saved) >= options_.checkpoint_seconds)) {
-        hooks_.checkpoint(checkpoint());
-        saved = Clock::now();
-      }
-      if (stop && loader_ != nullptr) loader_->forget();
-      if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
-      const double rate = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);
-      for (std::size_t g = 0; g < groups_.size(); ++g) {
-        optimiser_->param_groups()[g].options().set_lr(rate * groups_[g].rate);
-      }
-      const Batch batch = next_batch(index);
-      const std::int64_t count = batch.x.size(0);
-      const double value = step(batch);
+      pause(saved);
+      rate_ = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);
+      const double value = step(next_batch(order));
       if (!std::isfinite(value)) {
         throw NumericError("the loss is not finite in epoch " + std::to_string(epoch_ + 1) + ", step " +
                            std::to_string(step_ + 1) + "; lower --learning-rate (now " +
                            number_text(options_.learning_rate) + ") or set --clip 1");
       }
-      loss_sum_ += value * static_cast<double>(count);
-      rows += static_cast<double>(count);
+      const auto count = static_cast<double>(order.count(step_));
+      loss_sum_ += value * count;
+      rows += count;
     }
+    sharing_->collect(groups_);
+    loss_sum_ = sharing_->total(loss_sum_);
     if (model_.has_kernels()) model_.kernel().parameters().check();
     ++epoch_;
     const double validation = validate();
@@ -413,6 +430,7 @@ void Trainer::run(std::int64_t last) {
     report(end, validation, seconds_since(start), rows);
     step_ = 0;
     loss_sum_ = 0.0;
+    if (!sharing_->alone() && sharing_->first()) whole_ = checkpoint();
   }
   if (!best_values_.empty()) load(best_values_);
 }
@@ -428,19 +446,8 @@ Checkpoint Trainer::checkpoint() const {
   state.tensors = model_.state();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const ParameterGroup& group = groups_[g];
-    const std::string prefix = "optimiser." + group.name + ".";
-    state.tensors.emplace_back(prefix + "value", group.value.detach().clone());
-    if (!best_values_.empty()) state.tensors.emplace_back(prefix + "best", best_values_[g].clone());
-    const auto moments = optimiser_->state().find(key_of(group.value));
-    if (moments == optimiser_->state().end()) continue;
-    if (options_.optimiser == Optimiser::adam) {
-      save_moments<torch::optim::AdamParamState>(*moments->second, prefix, state);
-    } else if (options_.optimiser == Optimiser::sgd) {
-      const auto& kept = static_cast<const torch::optim::SGDParamState&>(*moments->second);
-      state.tensors.emplace_back(prefix + "momentum", kept.momentum_buffer().clone());
-    } else {
-      save_moments<torch::optim::AdamWParamState>(*moments->second, prefix, state);
-    }
+    save(group, options_, state);
+    if (!best_values_.empty()) state.tensors.emplace_back("optimiser." + group.name + ".best", best_values_[g].clone());
   }
   for (std::size_t b = 0; b < buffers_.size() && !best_values_.empty(); ++b) {
     state.tensors.emplace_back("best.buffer" + std::to_string(b + 1), best_values_[groups_.size() + b].clone());
@@ -451,36 +458,17 @@ Checkpoint Trainer::checkpoint() const {
 void Trainer::restore(const Checkpoint& from) {
   epoch_ = static_cast<std::int64_t>(number_of(from, "epoch"));
   step_ = static_cast<std::int64_t>(number_of(from, "step"));
-  loss_sum_ = number_of(from, "loss_sum");
+  loss_sum_ = sharing_->first() ? number_of(from, "loss_sum") : 0.0;
   const double best = number_of(from, "best");
   best_epoch_ = static_cast<std::int64_t>(number_of(from, "best_epoch"));
   if (best_epoch_ > 0) best_ = best;
-  std::vector<at::Tensor> values;
-  for (const ParameterGroup& group : groups_) {
-    const std::string prefix = "optimiser." + group.name + ".";
-    values.push_back(tensor_of(from, prefix + "value"));
-    if (values.back().sizes() != group.value.sizes()) {
-      throw DataError("the checkpoint's parameters have another size than the model's; it belongs to another fit");
-    }
-    if (best_epoch_ > 0) best_values_.push_back(tensor_of(from, prefix + "best").clone());
-    if (epoch_ * steps_per_epoch_ + step_ == 0) continue;
-    std::unique_ptr<torch::optim::OptimizerParamState> state;
-    if (options_.optimiser == Optimiser::adam) {
-      state = load_moments<torch::optim::AdamParamState>(from, prefix);
-    } else if (options_.optimiser == Optimiser::sgd) {
-      auto kept = std::make_unique<torch::optim::SGDParamState>();
-      kept->momentum_buffer(tensor_of(from, prefix + "momentum").clone());
-      state = std::move(kept);
-    } else {
-      state = load_moments<torch::optim::AdamWParamState>(from, prefix);
-    }
-    optimiser_->state()[key_of(group.value)] = std::move(state);
+  for (ParameterGroup& group : groups_) {
+    ick::restore(group, options_, epoch_ * steps_per_epoch_ + step_, from);
+    if (best_epoch_ > 0) best_values_.push_back(tensor_of(from, "optimiser." + group.name + ".best").clone());
   }
-  for (std::size_t b = 0; b < buffers_.size(); ++b) {
-    values.push_back(buffers_[b].clone());  // the model was made with them
-    if (best_epoch_ > 0) best_values_.push_back(tensor_of(from, "best.buffer" + std::to_string(b + 1)).clone());
+  for (std::size_t b = 0; b < buffers_.size() && best_epoch_ > 0; ++b) {  // the model was made with the present ones
+    best_values_.push_back(tensor_of(from, "best.buffer" + std::to_string(b + 1)).clone());
   }
-  load(values);
 }
 
 double Trainer::noise() const { return log_noise_.detach().exp().mean().sqrt().item<double>(); }

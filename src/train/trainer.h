@@ -1,29 +1,21 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ick/train/fit.h"
+#include "train/step.h"
 #include "train/loader.h"
-
-namespace torch::optim {
-class Optimizer;
-}
+#include "train/optimiser.h"
+#include "train/row_order.h"
+#include "train/sharing.h"
 
 namespace ick {
-
-// Parameters that are updated alike, as one flat buffer: the tensors of the model are views of it, and the optimiser
-// sees one.
-struct ParameterGroup {
-  std::string name;
-  at::Tensor value;   // (count), a leaf; its gradient is as flat
-  double rate = 1.0;  // relative to the learning rate
-  double weight_decay = 0.0;
-  std::vector<at::Tensor> members;  // (E, ...) gradients of each tensor, views of value.grad()
-};
 
 // Gradient descent on mini-batches. One object is one run through the epochs; everything it needs to go on later is in
 // checkpoint().
@@ -43,6 +35,10 @@ class Trainer {
 
   // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
   double step(const Batch& batch);
+  // Gradients of the loss in all parameters, where they are kept; the mean loss. On the fast path where that can be
+  // gone, unless the options say otherwise.
+  double differentiate(const Batch& batch);
+  bool fused() const { return fused_ != nullptr; }
 
   at::Tensor loss(const Batch& batch, const std::optional<at::Generator>& training = {}) const;  // (E)
 
@@ -55,10 +51,16 @@ class Trainer {
   double waiting() const { return loader_ != nullptr ? loader_->waited() : 0.0; }  // seconds, for images
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void run_epochs(std::int64_t last);
+  void pause(Clock::time_point& saved);
+  bool learns_kernels() const;
   void perturb();
   void make_groups();
   std::vector<at::Tensor> held_features(const Dataset& rows) const;
-  void make_optimiser();
+  double differentiate_fused(const Batch& batch);
+  at::Tensor functions(const Batch& batch) const;  // (E, B) or (E, B, C)
   void clip() const;
   double rate_at(std::int64_t step) const;  // relative to the learning rate
   double validate() const;
@@ -67,7 +69,7 @@ class Trainer {
   void load(const std::vector<at::Tensor>& values) const;
   std::vector<at::Tensor> values() const;  // of each group, and of buffers
   Batch batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const;
-  Batch next_batch(const at::Tensor& order);  // of the step that is due
+  Batch next_batch(RowOrder& order);  // of the step that is due
 
   Model& model_;
   const FitOptions& options_;
@@ -76,14 +78,18 @@ class Trainer {
   double unit_;
   const FitHooks& hooks_;
   std::string phase_;
+  double rate_;  // of learning, now
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
-  at::Tensor targets_, weights_;    // (E, n) of members that see rows differently; else undefined
+  at::Tensor noise_, weights_;      // (E, n) of members that see rows differently; else undefined
   at::Tensor log_noise_;            // (E) log s^2, a leaf, with Loss::gaussian
   std::unique_ptr<Loader> loader_;  // when networks read images
   std::vector<ParameterGroup> groups_;
   std::vector<at::Tensor> buffers_;
-  std::unique_ptr<torch::optim::Optimizer> optimiser_;
+  std::unique_ptr<FusedStep> fused_;  // null where autograd has to do it
+  std::unique_ptr<Sharing> sharing_;
+  std::optional<Checkpoint> whole_;     // of the last epoch, when processes share the work
+  std::vector<at::Tensor> d_features_;  // (E, B, p) of each term whose kernels are learned
 
   std::int64_t steps_per_epoch_ = 1;
   std::int64_t epoch_ = 0, step_ = 0;  // finished epochs, and steps of the one under way

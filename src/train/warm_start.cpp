@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "ick/base/seed.h"
@@ -26,19 +27,56 @@ bool repeats(const Call& call) {
   return call.name == "periodic" || call.name == "cosine" || call.name == "spectral_mixture";
 }
 
+// Rows with the least values of the first kernel column from `from` on, in their order: one pass, without sorting all.
+std::vector<std::int64_t> neighbours(const Dataset& rows, double from, std::int64_t count) {
+  std::vector<std::pair<double, std::int64_t>> nearest;  // a heap, the furthest on top
+  for (std::int64_t first = 0; first < rows.size(); first += kManyRows) {
+    const at::Tensor values = rows.x_of(first, std::min(kManyRows, rows.size() - first)).select(1, 0).contiguous();
+    for (std::int64_t i = 0; i < values.size(0); ++i) {
+      const std::pair each(values.data_ptr<double>()[i], first + i);
+      const bool full = std::ssize(nearest) == count;
+      if (each.first < from || (full && each >= nearest.front())) continue;
+      if (full) std::pop_heap(nearest.begin(), nearest.end()), nearest.pop_back();
+      nearest.push_back(each), std::push_heap(nearest.begin(), nearest.end());
+    }
+  }
+  std::sort_heap(nearest.begin(), nearest.end());
+  std::vector<std::int64_t> order;
+  for (const auto& [value, row] : nearest) order.push_back(row);
+  return order;
+}
+
+// What few_rows() gives, of more rows than are sorted: neighbours start at a row drawn.
+at::Tensor few_of_many(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> picked;
+  Random random(seed_for(seed, "warm start rows"));
+  if (rows.x_of(0, 1).size(1) > 0) {
+    const std::int64_t start = random.below(rows.size());
+    picked = neighbours(rows, rows.x_of(start, 1)[0][0].item<double>(), count / 2);
+  }
+  std::set<std::int64_t> known(picked.begin(), picked.end());
+  while (std::ssize(picked) < count) {
+    const std::int64_t row = random.below(rows.size());
+    if (known.insert(row).second) picked.push_back(row);
+  }
+  return at::tensor(picked, at::kLong);
+}
+
 // Half of the rows drawn evenly, half neighbours of each other along the first kernel column: the first show the large
 // scales, the others the small ones.
 at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
+  if (rows.size() > kManyRows) return few_of_many(rows, count, seed);
   std::vector<std::int64_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
   if (rows.size() <= count) return at::tensor(order, at::kLong);
-  if (rows.x.size(1) > 0) {
-    const at::Tensor first = rows.x.select(1, 0).contiguous();
+  const at::Tensor x = rows.x_of(0, rows.size());
+  if (x.size(1) > 0) {
+    const at::Tensor first = x.select(1, 0).contiguous();
     const double* value = first.data_ptr<double>();
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return value[a] < value[b]; });
   }
   Random random(seed_for(seed, "warm start rows"));
-  const std::int64_t run = rows.x.size(1) > 0 ? count / 2 : 0;
+  const std::int64_t run = x.size(1) > 0 ? count / 2 : 0;
   const std::int64_t from = random.below(rows.size() - run);
   std::rotate(order.begin(), order.begin() + from, order.begin() + from + run);  // the run comes first
   for (std::int64_t i = run; i < count; ++i) std::swap(order[i], order[i + random.below(rows.size() - i)]);
@@ -163,23 +201,26 @@ void limit_variance(Model& model, const at::Tensor& x) {
 }  // namespace
 
 void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family, std::uint64_t seed, Encoder& encoder) {
-  const at::Tensor few = few_rows(rows, kSpectrumRows, seed);
-  at::Tensor targets = stand_in_targets(rows, family, std::ssize(encoder.classes));
-  // of several classes one contrast: what differs between them shows
-  if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
-  for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
-    KernelColumn& column = encoder.kernel_columns[d];
+  const auto wanted = [&](const KernelColumn& column) {
     const auto reads = [&](const Call& call) {
       return repeats(call) &&
              std::find(call.columns.begin(), call.columns.end(), column.info.name) != call.columns.end();
     };
-    bool wanted = false;
-    for (const TermSpec& term : spec.terms) {
-      for (const Product& product : term.kernels) wanted = wanted || std::any_of(product.begin(), product.end(), reads);
-    }
-    if (!wanted || !column.levels.empty()) continue;
-    const at::Tensor x = rows.x.select(1, static_cast<std::int64_t>(d)).index_select(0, few).contiguous();
-    const at::Tensor y = targets.select(1, 0).index_select(0, few).contiguous();
+    const auto any = [&](const Product& product) { return std::any_of(product.begin(), product.end(), reads); };
+    return column.levels.empty() && std::any_of(spec.terms.begin(), spec.terms.end(), [&](const TermSpec& term) {
+             return std::any_of(term.kernels.begin(), term.kernels.end(), any);
+           });
+  };
+  if (std::none_of(encoder.kernel_columns.begin(), encoder.kernel_columns.end(), wanted)) return;
+  const Dataset few = rows.select(few_rows(rows, kSpectrumRows, seed));
+  at::Tensor targets = stand_in_targets(few, family, std::ssize(encoder.classes));
+  // of several classes one contrast: what differs between them shows
+  if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
+  for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
+    KernelColumn& column = encoder.kernel_columns[d];
+    if (!wanted(column)) continue;
+    const at::Tensor x = few.x.select(1, static_cast<std::int64_t>(d)).contiguous();
+    const at::Tensor y = targets.select(1, 0).contiguous();
     const auto count = static_cast<std::size_t>(x.size(0));
     column.summary.frequencies =
         strongest_frequencies({x.data_ptr<double>(), count}, {y.data_ptr<double>(), count}, kPeaks);

@@ -143,9 +143,10 @@ TEST(ClassFit, CountsHaveARateAndADispersion) {
 TEST(ClassFit, StudentIsNotPulledByRowsFarOff) {
   Table table = generic_table(600, 8);
   Random random(1);
-  std::vector<double>& y = table.columns[6].values;
-  const std::vector<double> clean = y;
+  const std::vector<double> clean = table.columns[6].values.copy();
+  std::vector<double> y = clean;
   for (std::size_t i = 0; i < y.size(); i += 12) y[i] += 60.0 * (random.uniform() + 0.5);
+  table.columns[6].values = y;
   const auto error = [&](Family family) {
     FitOptions options = quick();
     options.holdout = {};
@@ -201,13 +202,15 @@ TEST(ClassPlan, WhatCannotBeIsSaid) {
   EXPECT_NE(refusal(table, "a ~ mlp(b)", options).find("counts, whole numbers from 0"), std::string::npos);
 
   Table one = table;
-  for (double& value : one.columns[3].values) value = 2.0;
+  one.columns[3].values = std::vector<double>(one.columns[3].values.size(), 2.0);
   EXPECT_NE(refusal(one, "sector ~ mlp(a)").find("is \"west\" in every training row"), std::string::npos);
 
   Table rare = table;
-  for (double& value : rare.columns[3].values) value = std::min(value, 1.0);
-  rare.columns[3].values[7] = 2.0;
-  rare.columns[2].values[7] = 99.0;
+  std::vector<double> sectors = rare.columns[3].values.copy();
+  for (double& value : sectors) value = std::min(value, 1.0);
+  sectors[7] = 2.0;
+  rare.columns[3].values = sectors;
+  set_value(rare.columns[2], 7, 99.0);
   options = {};
   options.holdout = parse_split("t >= 50");
   EXPECT_NE(refusal(rare, "sector ~ mlp(a)", options).find("no model can predict a class it has not seen"),

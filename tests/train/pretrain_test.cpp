@@ -109,8 +109,8 @@ TEST(Pretrain, ImagesOfTheHoldoutHaveNoPart) {
   // An image that rows on both sides show is held out.
   options.holdout = parse_split("part == 1");
   Table shared = waves_table(folder, 60, 20, 1);
-  shared.columns[0].values[59] = 0.0;
-  shared.columns[0].values[1] = 2.0;
+  set_value(shared.columns[0], 59, 0.0);
+  set_value(shared.columns[0], 1, 2.0);
   const Pretrained without = pretrain(shared, call_of(kCall), options);
   EXPECT_EQ(without.images + without.validation_images, 38);
 }

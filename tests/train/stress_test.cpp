@@ -76,13 +76,17 @@ Table table_of(const Draw& data, const std::vector<std::int64_t>& order, std::in
   const auto add = [&](const std::string& name, const at::Tensor& values) {
     Column& column = table.columns.emplace_back();
     column.info.name = name;
-    for (std::int64_t i = first; i < last; ++i) column.values.push_back(values[order[i]].item<double>());
+    std::vector<double> numbers;
+    for (std::int64_t i = first; i < last; ++i) numbers.push_back(values[order[i]].item<double>());
+    column.values = std::move(numbers);
   };
   for (std::size_t m = 0; m < data.x.size(); ++m) add("x" + std::to_string(m + 1), data.x[m]);
   add("y", data.y);
   Column& part = table.columns.emplace_back();
   part.info.name = "part";
-  for (std::int64_t i = first; i < last; ++i) part.values.push_back(i < kTraining ? 0.0 : 1.0);
+  std::vector<double> parts;
+  for (std::int64_t i = first; i < last; ++i) parts.push_back(i < kTraining ? 0.0 : 1.0);
+  part.values = std::move(parts);
   return table;
 }
 

@@ -35,6 +35,7 @@ struct Checkpoint {
 };
 
 struct FitPlan;
+class Ranks;
 
 // How a fit speaks and listens. All may be empty.
 struct FitHooks {
@@ -42,6 +43,7 @@ struct FitHooks {
   std::function<bool()> interrupted;                  // asked at every step; true: write a checkpoint and stop
   std::function<void(const Checkpoint&)> checkpoint;  // keep this
   std::function<void(const FitPlan&)> planned;        // formula and rows are in order, training begins
+  Ranks* ranks = nullptr;  // processes that train this model together, all calling fit() alike
 };
 
 // The outcome of a fit, besides the model.

@@ -113,6 +113,8 @@ struct FitOptions {
   std::map<std::string, std::string> units;  // of columns
   double checkpoint_seconds = 60.0;          // between checkpoints
   int loaders = 2;                           // threads that decode images ahead of training
+  double held_bytes = kHeldBytes;            // rows that take more as tensors are encoded again for each batch
+  Path path = Path::fused;                   // of a step: the fast one where it can be gone, or autograd
 };
 
 }  // namespace ick

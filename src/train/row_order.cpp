@@ -1,0 +1,88 @@
+#include "train/row_order.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ick/base/seed.h"
+#include "train/epochs.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kBlockRows = 256;    // read one after the other
+constexpr std::int64_t kWindowBlocks = 32;  // mixed with each other
+constexpr std::int64_t kWindow = kBlockRows * kWindowBlocks;
+
+}  // namespace
+
+RowOrder::RowOrder(std::int64_t rows, std::int64_t batch, std::uint64_t seed, std::int64_t mixed)
+    : rows_(rows), batch_(batch), steps_((rows + batch - 1) / batch), seed_(seed) {
+  if (rows <= mixed) {
+    order_ = shuffled(rows, seed);
+    return;
+  }
+  for (int k = 0; k < kParts; ++k) {
+    Part& part = parts_.emplace_back();
+    part.first = rows * k / kParts;
+    part.count = rows * (k + 1) / kParts - part.first;
+    for (const std::int64_t block :
+         shuffled((part.count + kBlockRows - 1) / kBlockRows, seed_for(seed, "part " + std::to_string(k)))) {
+      part.blocks.push_back(static_cast<std::uint32_t>(block));
+    }
+    // A block cut short stands last, so that the place of every row follows from its number.
+    const auto shortest = std::find(part.blocks.begin(), part.blocks.end(), part.blocks.size() - 1);
+    std::rotate(shortest, shortest + 1, part.blocks.end());
+  }
+}
+
+std::int64_t RowOrder::count(std::int64_t step) const {
+  if (parts_.empty()) return std::min(batch_, rows_ - step * batch_);
+  std::int64_t total = 0;
+  for (const Part& part : parts_) total += begin(part, step + 1) - begin(part, step);
+  return total;
+}
+
+std::int64_t RowOrder::row(std::size_t k, std::int64_t place) {
+  Part& part = parts_[k];
+  const std::int64_t window = place / kWindow;
+  if (window != part.window) {
+    part.window = window;
+    part.mixed.clear();
+    const std::int64_t last = std::min<std::int64_t>((window + 1) * kWindowBlocks, std::ssize(part.blocks));
+    for (std::int64_t b = window * kWindowBlocks; b < last; ++b) {
+      const std::int64_t first = static_cast<std::int64_t>(part.blocks[static_cast<std::size_t>(b)]) * kBlockRows;
+      for (std::int64_t i = first; i < std::min(first + kBlockRows, part.count); ++i) {
+        part.mixed.push_back(part.first + i);
+      }
+    }
+    Random random(seed_for(seed_, "window " + std::to_string(k) + " " + std::to_string(window)));
+    for (std::int64_t i = std::ssize(part.mixed) - 1; i > 0; --i) {
+      std::swap(part.mixed[static_cast<std::size_t>(i)], part.mixed[static_cast<std::size_t>(random.below(i + 1))]);
+    }
+  }
+  return part.mixed[static_cast<std::size_t>(place - window * kWindow)];
+}
+
+at::Tensor RowOrder::rows(std::int64_t step, int rank, int of) {
+  if (parts_.empty()) {
+    const std::int64_t all = count(step), first = all * rank / of, end = all * (rank + 1) / of;
+    return at::tensor(
+        at::ArrayRef<std::int64_t>(order_.data() + step * batch_ + first, static_cast<std::size_t>(end - first)),
+        at::kLong);
+  }
+  // Places of the step's rows, part after part; a process takes a share of them, which is of few parts.
+  std::vector<std::int64_t> taken;
+  const std::int64_t all = count(step), first = all * rank / of, end = all * (rank + 1) / of;
+  std::int64_t place = 0;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    for (std::int64_t i = begin(parts_[k], step); i < begin(parts_[k], step + 1); ++i, ++place) {
+      if (place >= first && place < end) taken.push_back(row(k, i));
+    }
+  }
+  return at::tensor(taken, at::kLong);
+}
+
+}  // namespace ick

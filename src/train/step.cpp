@@ -1,0 +1,220 @@
+#include "train/step.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "ick/base/parallel.h"
+#include "net/mlp.h"
+
+namespace ick {
+
+namespace {
+
+std::optional<RowLossKind> kind_of(const FitOptions& options) {
+  switch (options.family.value_or(Family::gaussian)) {
+    case Family::student:
+      return RowLossKind::student;
+    case Family::poisson:
+      return RowLossKind::poisson;
+    case Family::bernoulli:
+      return options.link == Link::logit ? std::optional(RowLossKind::logistic) : std::nullopt;
+    case Family::categorical:
+      return RowLossKind::softmax;
+    case Family::gaussian:
+      break;
+  }
+  switch (options.loss) {
+    case Loss::mse:
+      return RowLossKind::square;
+    case Loss::mae:
+      return RowLossKind::absolute;
+    case Loss::huber:
+      return RowLossKind::huber;
+    case Loss::gaussian:
+      return RowLossKind::gaussian;
+  }
+  return std::nullopt;
+}
+
+// A network on the fast path; no value when it has to stay with autograd.
+std::optional<FusedNetworkShape> shape_of(const Network& network, std::size_t source) {
+  const auto* const mlp = dynamic_cast<const Mlp*>(&network);
+  if (mlp == nullptr || !mlp->fuses()) return std::nullopt;
+  FusedNetworkShape shape;
+  shape.widths.push_back(static_cast<int>(mlp->inputs()));
+  for (const std::int64_t width : mlp->options().layers) shape.widths.push_back(static_cast<int>(width));
+  shape.widths.push_back(static_cast<int>(mlp->outputs()));
+  shape.activation = mlp->options().activation.name;
+  shape.source = static_cast<int>(source);
+  return shape;
+}
+
+std::optional<std::vector<FusedTermShape>> shapes_of(const Model& model) {
+  // Wide layers are torch's: its products keep the machine busy, and a chunk would not stay in the cache.
+  constexpr int kWidest = 1024;
+  std::vector<FusedTermShape> shapes;
+  const double share = std::sqrt(model.spec().share());
+  for (std::size_t t = 0; t < model.spec().terms.size(); ++t) {
+    const Model::TermParts parts = model.parts_of(t);
+    FusedTermShape& term = shapes.emplace_back();
+    for (std::size_t a = 0; a < parts.networks.size(); ++a) {
+      std::optional<FusedNetworkShape> network = shape_of(*parts.networks[a], parts.sources[a]);
+      if (!network || *std::max_element(network->widths.begin(), network->widths.end()) > kWidest) return std::nullopt;
+      term.networks.push_back(std::move(*network));
+    }
+    term.features = static_cast<int>(model.features_of(t));
+    term.kernels = parts.kernel.has_value();
+    term.share = static_cast<float>(term.kernels ? share : share / std::sqrt(static_cast<double>(term.features)));
+  }
+  return shapes;
+}
+
+int chunks_of(std::int64_t rows) { return static_cast<int>((rows + kChunkRows - 1) / kChunkRows); }
+
+}  // namespace
+
+bool FusedStep::fits(const Model& model, const FitOptions& options) {
+  if (!kind_of(options) || options.own_kernels) return false;
+  for (const NamedTensor& each : model.network_parameters()) {
+    if (each.value.scalar_type() != at::kFloat) return false;
+  }
+  return shapes_of(model).has_value();
+}
+
+FusedStep::FusedStep(const Model& model, const FitOptions& options, at::Tensor log_noise)
+    : terms_(*shapes_of(model)),
+      members_(model.members()),
+      outputs_(model.outputs()),
+      kind_(*kind_of(options)),
+      log_noise_(std::move(log_noise)),
+      parameters_(model.network_parameters()),
+      losses_(static_cast<std::size_t>(members_)) {
+  for (const NamedTensor& each : parameters_) sizes_.push_back(each.value.numel() / members_);
+  for (const std::int64_t size : sizes_) size_ += size;
+  for (const FusedTermShape& term : terms_) sources_ += term.networks.size();
+}
+
+void FusedStep::make_workers() {
+  while (std::ssize(workers_) < ick::workers()) {
+    workers_.push_back({FusedModel(terms_, static_cast<int>(outputs_), true), std::vector<const float*>(sources_),
+                        std::vector<const float*>(terms_.size()), std::vector<const float*>(parameters_.size()),
+                        std::vector<float*>(parameters_.size()), std::vector<float*>(terms_.size())});
+  }
+}
+
+FusedStep::Chunk FusedStep::chunk_of(int task, std::int64_t rows, Members members) const {
+  const int chunks = chunks_of(rows);
+  const std::int64_t first = static_cast<std::int64_t>(task % chunks) * kChunkRows;
+  return {members.first + task / chunks, first, static_cast<int>(std::min<std::int64_t>(kChunkRows, rows - first))};
+}
+
+FusedModel& FusedStep::load(int worker, std::int64_t member) {
+  Worker& of = workers_[static_cast<std::size_t>(worker)];
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    of.parameters[i] = parameters_[i].value.data_ptr<float>() + member * sizes_[i];
+  }
+  of.model.load(of.parameters);
+  return of.model;
+}
+
+FusedRowsOf FusedStep::rows_of(int worker, const Batch& batch, const std::vector<at::Tensor>& features,
+                               const Chunk& chunk) {
+  Worker& of = workers_[static_cast<std::size_t>(worker)];
+  for (std::size_t a = 0; a < of.inputs.size(); ++a) {
+    of.inputs[a] = batch.networks[a].data_ptr<float>() + chunk.first * batch.networks[a].size(1);
+  }
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    if (!terms_[t].kernels) continue;
+    const at::Tensor& z = features[t];
+    of.features[t] =
+        z.data_ptr<float>() + (z.size(0) > 1 ? chunk.member * z.stride(0) : 0) + chunk.first * terms_[t].features;
+  }
+  return {of.inputs, of.features, chunk.rows};
+}
+
+const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::vector<at::Tensor>& features,
+                                                 const std::vector<at::Tensor>& d_features, std::int64_t rows,
+                                                 Members members) {
+  make_workers();
+  const std::int64_t count = batch.x.size(0), own = members.end - members.first;
+  const int chunks = chunks_of(count), tasks = static_cast<int>(own) * chunks;
+  slots_.resize(std::max(slots_.size(), static_cast<std::size_t>((chunks - 1) * own * size_)));
+  costs_.resize(static_cast<std::size_t>(tasks));
+  // of chunk c of a member, from which the gradient of each parameter starts; the first is the gradient itself
+  const auto slot = [&](std::int64_t member, int chunk) {
+    return slots_.data() + ((chunk - 1) * own + member - members.first) * size_;
+  };
+  const auto gradient = [&](std::size_t i, std::int64_t member) {
+    return parameters_[i].value.grad().data_ptr<float>() + member * sizes_[i];
+  };
+
+  parallel(tasks, [&](int task, int worker) {
+    const Chunk chunk = chunk_of(task, count, members);
+    Worker& of = workers_[static_cast<std::size_t>(worker)];
+    FusedModel& model = load(worker, chunk.member);
+    const FusedRowsOf of_rows = rows_of(worker, batch, features, chunk);
+    model.forward(of_rows);
+    FusedTarget target;
+    target.kind = kind_;
+    target.y = batch.y.data_ptr<double>() + (batch.y.dim() == 2 ? chunk.member * count : 0) + chunk.first;
+    if (batch.weights.defined()) {
+      target.weights = batch.weights.data_ptr<float>() + chunk.member * count + chunk.first;
+    }
+    if (log_noise_.defined()) target.log_scale = log_noise_.data_ptr<double>()[chunk.member];
+    target.each = 1.0 / static_cast<double>(rows);
+    costs_[static_cast<std::size_t>(task)] = model.cost(target, chunk.rows);
+
+    const int number = task % chunks;
+    float* place = number > 0 ? slot(chunk.member, number) : nullptr;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      of.gradients[i] = number > 0 ? place : gradient(i, chunk.member);
+      if (number > 0) place += sizes_[i];
+    }
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const bool wanted = t < d_features.size() && d_features[t].defined();
+      of.d_features[t] =
+          !wanted ? nullptr
+                  : d_features[t].data_ptr<float>() + (chunk.member * count + chunk.first) * terms_[t].features;
+    }
+    model.backward(of_rows, of.gradients, of.d_features);
+  });
+
+  parallel(chunks > 1 ? static_cast<int>(own) : 0, [&](int task, int) {
+    const std::int64_t member = members.first + task;
+    for (int chunk = 1; chunk < chunks; ++chunk) {
+      const float* from = slot(member, chunk);
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        float* const to = gradient(i, member);
+        for (std::int64_t j = 0; j < sizes_[i]; ++j) to[j] += from[j];
+        from += sizes_[i];
+      }
+    }
+  });
+  std::fill(losses_.begin(), losses_.end(), 0.0);
+  for (int task = 0; task < tasks; ++task) {
+    const FusedCost& cost = costs_[static_cast<std::size_t>(task)];
+    const std::int64_t member = members.first + task / chunks;
+    losses_[static_cast<std::size_t>(member)] += cost.loss;
+    if (log_noise_.defined()) log_noise_.grad().data_ptr<double>()[member] += cost.d_log_scale;
+  }
+  return losses_;
+}
+
+at::Tensor FusedStep::functions(const Batch& batch, const std::vector<at::Tensor>& features) {
+  make_workers();
+  const std::int64_t count = batch.x.size(0);
+  at::Tensor f = at::empty({members_, count, outputs_}, at::kFloat);
+  const Members all{0, members_};
+  parallel(static_cast<int>(members_) * chunks_of(count), [&](int task, int worker) {
+    const Chunk chunk = chunk_of(task, count, all);
+    const double* const from = load(worker, chunk.member).forward(rows_of(worker, batch, features, chunk));
+    float* const to = f.data_ptr<float>() + (chunk.member * count + chunk.first) * outputs_;
+    std::copy_n(from, chunk.rows * outputs_, to);
+  });
+  return outputs_ == 1 ? f.squeeze(2) : f;
+}
+
+}  // namespace ick

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ick/model/model.h"
+#include "ick/train/options.h"
+#include "model/fused_model.h"
+
+namespace ick {
+
+// A step of training without autograd: losses and gradients in all weights of networks. Members and chunks of rows are
+// shared out among workers; the numbers do not depend on how many there are.
+class FusedStep {
+ public:
+  // Whether all of the model can be done so: mlp networks without dropout or norm, in float32, kernels that classes
+  // share. What kernels are and how features are made of them does not matter.
+  static bool fits(const Model& model, const FitOptions& options);
+
+  // After the parameters' gradients are where they stay. log_noise (E), with its gradient, or undefined.
+  FusedStep(const Model& model, const FitOptions& options, at::Tensor log_noise);
+
+  struct Members {
+    std::int64_t first = 0, end = 0;
+  };
+
+  // Mean losses of the members (others get 0), the mean being over `rows` rows, of which these are some. Sets the
+  // gradients of these members' weights. `features` of each term are (1 or E, B, p); d_features are set where defined.
+  const std::vector<double>& operator()(const Batch& batch, const std::vector<at::Tensor>& features,
+                                        const std::vector<at::Tensor>& d_features, std::int64_t rows, Members members);
+
+  // (E, B) or (E, B, C) in float32
+  at::Tensor functions(const Batch& batch, const std::vector<at::Tensor>& features);
+
+ private:
+  // Rows first .. first + rows - 1 of a batch, of a member.
+  struct Chunk {
+    std::int64_t member = 0, first = 0;
+    int rows = 0;
+  };
+  void make_workers();  // as many as there are by now
+  Chunk chunk_of(int task, std::int64_t rows, Members members) const;
+  FusedModel& load(int worker, std::int64_t member);
+  FusedRowsOf rows_of(int worker, const Batch& batch, const std::vector<at::Tensor>& features, const Chunk& chunk);
+
+  std::vector<FusedTermShape> terms_;
+  std::int64_t members_, outputs_;
+  RowLossKind kind_;
+  at::Tensor log_noise_;
+  std::vector<NamedTensor> parameters_;
+  std::vector<std::int64_t> sizes_;  // of each, for one member
+  std::int64_t size_ = 0;            // of all
+  std::size_t sources_ = 0;          // networks
+
+  struct Worker {
+    FusedModel model;
+    std::vector<const float*> inputs, features, parameters;
+    std::vector<float*> gradients, d_features;
+  };
+  std::vector<Worker> workers_;
+  std::vector<float> slots_;      // (chunks but the first, members, size): gradients of chunks, to be added in order
+  std::vector<FusedCost> costs_;  // of each chunk
+  std::vector<double> losses_;    // (E)
+};
+
+}  // namespace ick
