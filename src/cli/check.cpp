@@ -41,7 +41,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
   const FittedModel& model = stored.model;
   Encoder encoder = model.encoder;
   if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
-  const Dataset all = encode(table, encoder, true);
+  const Dataset all = open_rows(table, encoder, std::vector<bool>(table.rows, true));
   if (all.size() < 4)
     throw DataError("a check needs at least 4 rows with a target, and there are " + std::to_string(all.size()));
   const std::uint64_t seed = model.options.seed;
@@ -53,7 +53,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
     const std::vector<bool> held = held_out(table, stored.report.options.holdout, seed_for(seed, "holdout"), usable);
     std::vector<std::int64_t> in, out;
     for (std::int64_t i = 0; i < all.size(); ++i) (held[all.rows[i]] ? out : in).push_back(i);
-    const Dataset training = all.select(at::tensor(in, at::kLong)), holdout = all.select(at::tensor(out, at::kLong));
+    const Dataset training = all.subset(at::tensor(in, at::kLong)), holdout = all.subset(at::tensor(out, at::kLong));
     parts.own_rows = training.size() <= count && (stored.report.options.refit || stored.report.validation_rows == 0);
     parts.training = some(training, count, seed_for(seed, "check training"));
     parts.compared = some(holdout, count, seed_for(seed, "check holdout"));

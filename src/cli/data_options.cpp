@@ -5,9 +5,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <thread>
 
 #include "cli/accept.h"
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/train/fit.h"
 
@@ -47,9 +50,24 @@ char parse_separator(const std::string& text) {
   throw UsageError("--separator " + text + ": expected one character, or tab");
 }
 
+// One for each core, of which processes on one machine share what there are, unless the environment says how many.
+int default_threads() {
+  const auto number = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return text != nullptr ? std::atoi(text) : 0;
+  };
+  if (const int stated = number("OMP_NUM_THREADS"); stated > 0) return stated;
+  return static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, number("LOCAL_WORLD_SIZE"));
+}
+
 }  // namespace
 
 void use_threads(int threads) {
+  use_torch_threads(threads);
+  set_workers(threads);
+}
+
+void use_torch_threads(int threads) {
   at::set_num_threads(threads);
   using Set = void (*)(int);
   if (const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
@@ -69,19 +87,26 @@ void DataOptions::add_to(CLI::App& command) {
       ->group("Running")
       ->check(accept_number(0.0, 1e9))
       ->capture_default_str();
-  command.add_option("--threads", threads, "Threads to use, 0: one for each core; training on columns takes one")
+  command.add_flag("--no-cache", no_cache, "Neither read nor write the parsed columns kept beside a large table")
+      ->group("Running");
+  command.add_option("--threads", threads, "Threads to use, 0: one for each core")
       ->group("Running")
       ->check(accept_number(0, 1024))
       ->capture_default_str();
 }
 
 ReadOptions DataOptions::read_options() const {
-  if (threads > 0) use_threads(threads);
+  if (threads > 0) {
+    use_threads(threads);
+  } else {
+    set_workers(default_threads());
+  }
   ReadOptions options;
   options.separator = parse_separator(separator);
   for (const std::string& each : types) options.known.push_back(parse_type(each));
   options.missing.insert(options.missing.end(), missing.begin(), missing.end());
   options.threads = threads;
+  options.cache = !no_cache;
   options.image_folder = images;
   options.image_cache = static_cast<std::int64_t>(1e6 * image_cache);
   return options;

@@ -17,6 +17,7 @@ struct DataOptions {
   std::string separator;
   std::string images;           // folder that names of images are relative to; "": the table's
   double image_cache = 1000.0;  // megabytes
+  bool no_cache = false;
   int threads = 0;
 
   void add_to(CLI::App& command);
@@ -31,7 +32,8 @@ struct DataOptions {
 };
 
 // Threads of tensors and of matrix products: OpenBLAS, where it is the one that multiplies, counts its own.
-void use_threads(int threads);
+void use_torch_threads(int threads);
+void use_threads(int threads);  // these, and workers of the fast path
 
 // Sentences for stderr about rows left out or made up.
 std::vector<std::string> sentences(const EncodingNotes& notes);

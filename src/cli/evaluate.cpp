@@ -60,7 +60,7 @@ std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, 
       inside[rows.rows[i]] = p.in_set[rows.y[i].item<std::int64_t>()][rows.rows[i]];
     }
   } else {
-    const std::vector<double>& y = table.column(model.encoder.target.name).values;
+    const Numbers& y = table.column(model.encoder.target.name).values;
     for (std::int64_t i = 0; i < table.rows; ++i) {
       if (std::isfinite(y[i]) && std::isfinite(p.scale[i])) known.push_back(i);
       inside[i] = y[i] >= p.lower[i] && y[i] <= p.upper[i];

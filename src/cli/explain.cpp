@@ -139,7 +139,7 @@ Explanation explain(const ExplainRequest& request) {
   e.plan = plan_fit(table, formula, {});
   e.spec = e.plan->spec;
   set_features(e.spec);
-  const Dataset rows = encode(table, e.plan->encoder, true);
+  const Dataset rows = open_rows(table, e.plan->encoder, std::vector<bool>(table.rows, true));
   ModelOptions model_options;
   model_options.seed = e.plan->options.seed;
   model_options.layers = e.plan->options.layers;

@@ -1,3 +1,4 @@
+#include <ATen/ATen.h>
 #include <fmt/core.h>
 
 #include <charconv>
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/accept.h"
 #include "cli/command.h"
@@ -17,6 +19,7 @@
 #include "ick/base/unit.h"
 #include "ick/store/model_directory.h"
 #include "ick/train/estimate.h"
+#include "ick/train/ranks.h"
 
 namespace ick {
 
@@ -144,6 +147,26 @@ void refuse_changes(const CLI::App& app) {
   }
 }
 
+// The first process parses a large table, and what it keeps beside the table serves the others.
+Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* ranks) {
+  if (ranks == nullptr) return read_table(path, options);
+  if (path == "-") throw UsageError("several processes cannot share stdin; give the table as a file that all can read");
+  std::optional<Table> table;
+  if (ranks->rank() == 0) table = read_table(path, options);
+  ranks->barrier();
+  if (!table) table = read_table(path, options);
+  return std::move(*table);
+}
+
+// DataError unless all processes read the same.
+void check_same_table(const std::string& path, std::uint32_t sum, Ranks& ranks) {
+  const at::Tensor first = at::full({1}, static_cast<std::int64_t>(sum), at::kLong);
+  ranks.broadcast(first, 0);
+  if (first.item<std::int64_t>() == sum) return;
+  throw DataError(
+      fmt::format("{}: rank {} reads another table than rank 0; give all processes the same file", path, ranks.rank()));
+}
+
 int run_fit(FitRequest request, const CLI::App& app) {
   const bool resumed = !request.resume.empty();
   if (resumed) refuse_changes(app);
@@ -162,10 +185,12 @@ int run_fit(FitRequest request, const CLI::App& app) {
     formula = parse_formula(request.formula);
     options = options_of(request);
   }
-  if (!request.out.empty() && !request.dry_run) check_model_place(request.out);
-  const Table table = read_table(request.data, request.reading.read_options(formula));
+  const std::unique_ptr<Ranks> ranks = request.dry_run ? nullptr : Ranks::from_environment();
+  const bool first = ranks == nullptr || ranks->rank() == 0;  // speaks and writes for all
+  if (!request.out.empty() && !request.dry_run && first) check_model_place(request.out);
+  const Table table = read_in_turn(request.data, request.reading.read_options(formula), ranks.get());
   check_columns(request, options, table);
-  ProgressWriter progress(request.progress);
+  ProgressWriter progress(first ? request.progress : "none");
   if (request.dry_run) {
     print_estimate(estimate_fit(table, formula, options), request.json);
     return 0;
@@ -174,6 +199,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (resumed && sum != stored.fingerprint) {
     throw DataError(request.data + ": not the table the fit was reading when it was interrupted; start the fit again");
   }
+  if (ranks != nullptr) check_same_table(request.data, sum, *ranks);
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   const std::string checkpoint_path = request.out + ".checkpoint";
 
@@ -181,30 +207,39 @@ int run_fit(FitRequest request, const CLI::App& app) {
   FitHooks hooks;
   hooks.planned = [&](const FitPlan& plan) {
     say_plan(table, plan, progress);
-    // Steps on mini-batches are too small to share out, threads would only wait for each other; and the model is the
-    // same to the last bit for any number of them.
-    // Images are large enough.
+    // Tensor operations of a step are too small to share out, torch's threads would only wait for each other; and the
+    // model is the same to the last bit for any number of workers. Images are large enough.
     const Posterior posterior = plan.options.posterior;
     const auto& networks = plan.encoder.networks;
     const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
-    if (!images && (posterior == Posterior::ensemble || posterior == Posterior::laplace)) use_threads(1);
+    if (!images && (posterior == Posterior::ensemble || posterior == Posterior::laplace)) use_torch_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.interrupted = [] { return stop_asked != 0; };
-  hooks.checkpoint = [&](const Checkpoint& checkpoint) {
-    save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
-    phase = checkpoint.phase;
-  };
+  hooks.ranks = ranks.get();
+  if (ranks != nullptr) progress.say(fmt::format("{} processes", ranks->size()));
+  if (first)
+    hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
+      phase = checkpoint.phase;
+    };
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   try {
     const Fit fitted = fit(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
-    save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
-    std::remove(checkpoint_path.c_str());
-    print_fit(fitted, request.out, request.json, progress);
+    if (first) {
+      save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
+      std::remove(checkpoint_path.c_str());
+      print_fit(fitted, request.out, request.json, progress);
+    }
+  } catch (const RankLost& lost) {
+    progress.clear();
+    fmt::print(stderr, "ick: {}; to go on with any number of processes: ick fit --resume {}\n", lost.what(),
+               quoted(checkpoint_path));
+    return 1;
   } catch (const Interrupted& stop) {
     progress.clear();
-    fmt::print(stderr, "ick: {}; to go on: ick fit --resume {}\n", stop.what(), quoted(checkpoint_path));
+    if (first) fmt::print(stderr, "ick: {}; to go on: ick fit --resume {}\n", stop.what(), quoted(checkpoint_path));
     return 130;
   } catch (...) {
     // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "ick/base/error.h"
+#include "ick/base/memory.h"
 #include "ick/base/text.h"
 
 namespace {
@@ -100,6 +101,7 @@ int run(CLI::App& app, const std::vector<ick::Command>& commands, const bool& pr
 }  // namespace
 
 int main(int argc, char** argv) {
+  ick::keep_large_buffers();
   CLI::App app("ick: networks and Gaussian-process kernels in one formula", "ick");
   app.set_version_flag("--version", "ick " ICK_VERSION);
   app.require_subcommand(1);

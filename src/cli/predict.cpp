@@ -1,15 +1,21 @@
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "cli/accept.h"
 #include "cli/command.h"
@@ -17,6 +23,7 @@
 #include "cli/fit_text.h"
 #include "ick/base/error.h"
 #include "ick/base/file.h"
+#include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
 #include "table/record.h"
@@ -25,7 +32,7 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 32768;  // rows in memory at once
+constexpr std::int64_t kBlock = 8192;  // rows that one thread has in hand
 
 struct PredictRequest {
   std::string model, data, out, format = "csv", prefix;
@@ -57,7 +64,9 @@ class Output {
 
 // Ten digits: more than the model knows, few enough to read.
 void append_number(fmt::memory_buffer& to, double value) {
-  if (std::isfinite(value)) fmt::format_to(std::back_inserter(to), "{:.10g}", value);
+  if (!std::isfinite(value)) return;
+  char digits[32];
+  to.append(digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 10).ptr);
 }
 
 // A column that is appended to the rows: numbers or words.
@@ -67,7 +76,7 @@ struct NewColumn {
   std::vector<std::string> words = {};
 };
 
-void append_csv(fmt::memory_buffer& to, const std::string& line, char separator, const std::vector<NewColumn>& columns,
+void append_csv(fmt::memory_buffer& to, std::string_view line, char separator, const std::vector<NewColumn>& columns,
                 std::size_t i) {
   to.append(line);
   for (const NewColumn& column : columns) {
@@ -81,7 +90,7 @@ void append_csv(fmt::memory_buffer& to, const std::string& line, char separator,
   to.push_back('\n');
 }
 
-std::vector<std::string> cells_of(const std::string& line, char separator) {
+std::vector<std::string> cells_of(std::string_view line, char separator) {
   std::vector<std::string> cells;
   const char* at = line.data();
   const char* const end = at + line.size();
@@ -127,10 +136,10 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
 
 // The model sees codes and its own part of the rows; here the cell and its place in the file are at hand.
 void check_levels(const Encoder& encoder, const TableStream& stream, const Table& block,
-                  const std::vector<std::string>& lines, const std::string& file, std::int64_t rows_before) {
+                  const std::vector<std::string_view>& lines, const std::string& file) {
   for (const KernelColumn& column : encoder.kernel_columns) {
     if (column.levels.empty() || column.info.type != ColumnType::category) continue;
-    const std::vector<double>& codes = block.column(column.info.name).values;
+    const Numbers& codes = block.column(column.info.name).values;
     const auto unseen = std::find_if(codes.begin(), codes.end(), [](double code) { return code < 0.0; });
     if (unseen == codes.end()) continue;
     const auto row = unseen - codes.begin();
@@ -139,7 +148,7 @@ void check_levels(const Encoder& encoder, const TableStream& stream, const Table
     const std::span few(column.levels.data(), std::min<std::size_t>(column.levels.size(), 10));
     throw DataError(
         fmt::format("{}: row {}: column \"{}\": no training row has the level \"{}\"; categorical() knows {}{}", file,
-                    rows_before + row + 1, column.info.name, cell, join_words(few),
+                    block.rows_before + row + 1, column.info.name, cell, join_words(few),
                     few.size() < column.levels.size() ? " and more" : ""));
   }
 }
@@ -193,10 +202,91 @@ std::vector<std::string> new_names(const PredictRequest& request, const FittedMo
   return names;
 }
 
+// take(block), work(block), give(block) for one block after the other until there is none to take. Threads take and
+// give in turn, in the order of the blocks, and work at the same time. The first error is thrown when what comes before
+// it has been given.
+template <class Block>
+void in_turn(int threads, const std::function<bool(Block&)>& take, const std::function<void(Block&)>& work,
+             const std::function<void(Block&)>& give) {
+  std::mutex mutex;  // guards these
+  std::condition_variable turn;
+  std::int64_t taken = 0, given = 0;
+  bool ended = false, failed = false;
+  parallel(threads, [&](int, int) {
+    std::unique_lock lock(mutex);
+    while (!ended) {
+      Block block;
+      std::exception_ptr error;
+      const std::int64_t number = taken++;
+      bool more = false;
+      try {
+        more = take(block);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (!more) ended = true;
+      if (!more && !error) return;
+      lock.unlock();
+      try {
+        if (!error) work(block);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      turn.wait(lock, [&] { return given == number; });
+      try {
+        if (!error && !failed) give(block);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      ++given;
+      turn.notify_all();
+      if (failed) return;
+      if (!error) continue;
+      ended = failed = true;
+      std::rethrow_exception(error);
+    }
+  });
+}
+
+// Some rows on their way from text to text.
+struct Rows {
+  TextRows from;
+  fmt::memory_buffer to;
+  EncodingNotes notes;
+  std::vector<std::int64_t> extrapolated;  // rows, by source
+};
+
+void add(EncodingNotes& all, const EncodingNotes& some) {
+  all.with_gaps += some.with_gaps;
+  for (const auto& [column, count] : some.filled) all.filled[column] += count;
+  for (const auto& [column, count] : some.unseen) all.unseen[column] += count;
+}
+
+void predict_rows(const PredictRequest& request, const FittedModel& model, const TableStream& stream, Rows& rows) {
+  const Table table = stream.parse(rows.from);
+  check_levels(model.encoder, stream, table, rows.from.lines, request.data);
+  PredictOptions wanted = request.wanted;
+  wanted.support = true;  // said in a sentence, if not in a column
+  const Prediction p = model.predict(table, wanted, &rows.notes);
+  for (const std::vector<Support>& source : p.support) {
+    rows.extrapolated.push_back(std::count(source.begin(), source.end(), Support::extrapolating));
+  }
+  const std::vector<NewColumn> columns = new_columns(request, model, p);
+  rows.to.reserve(rows.from.size + 16 * columns.size() * rows.from.lines.size());
+  for (std::size_t i = 0; i < rows.from.lines.size(); ++i) {
+    const std::string_view line = rows.from.lines[i];
+    if (request.json) {
+      append_json(rows.to, cells_of(line, stream.separator()), stream.header(), columns, i);
+    } else {
+      append_csv(rows.to, line, stream.separator(), columns, i);
+    }
+  }
+}
+
 int run_predict(const PredictRequest& request) {
   const StoredModel stored = load_model(request.model);
   TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
-  const bool json = request.json || request.format == "jsonl";
   if (request.function_sd && has_classes(stored.model.family)) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
   }
@@ -207,8 +297,8 @@ int run_predict(const PredictRequest& request) {
                     "\" already; give the new ones another name with --prefix");
   }
   Output output(request.out);
-  fmt::memory_buffer text;
-  if (!json) {
+  if (!request.json) {
+    fmt::memory_buffer text;
     for (std::size_t c = 0; c < stream.header().size(); ++c) {
       text.append(csv_cell(stream.header()[c], stream.separator()));
       text.push_back(stream.separator());
@@ -218,34 +308,29 @@ int run_predict(const PredictRequest& request) {
       text.append(csv_cell(names[c], stream.separator()));
     }
     text.push_back('\n');
+    output.write(text);
   }
   EncodingNotes notes;
-  PredictOptions wanted = request.wanted;
-  wanted.support = true;  // said in a sentence, if not in a column
   std::vector<std::int64_t> extrapolated(stored.model.support.size());
-  Table block;
-  std::vector<std::string> lines;
   std::int64_t rows = 0;
-  while (stream.next(kBlock, block, lines)) {
-    check_levels(stored.model.encoder, stream, block, lines, request.data, rows);
-    const Prediction p = stored.model.predict(block, wanted, &notes);
-    const std::vector<NewColumn> columns = new_columns(request, stored.model, p);
-    for (std::size_t source = 0; source < p.support.size(); ++source) {
-      for (const Support each : p.support[source]) extrapolated[source] += each == Support::extrapolating;
-    }
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (json) {
-        const std::vector<std::string> cells = cells_of(lines[i], stream.separator());
-        append_json(text, cells, stream.header(), columns, i);
-      } else {
-        append_csv(text, lines[i], stream.separator(), columns, i);
-      }
-    }
-    rows += block.rows;
-    output.write(text);
-    text.clear();
-  }
-  output.write(text);
+  // Networks that read images keep all threads busy with one block.
+  const auto& networks = stored.model.encoder.networks;
+  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  if (!images) use_torch_threads(1);
+  in_turn<Rows>(
+      images ? 1 : workers(), [&](Rows& some) { return stream.take(kBlock, some.from); },
+      [&](Rows& some) {
+        if (!images) at::set_num_threads(1);  // each thread has its own number
+        predict_rows(request, stored.model, stream, some);
+      },
+      [&](Rows& some) {
+        output.write(some.to);
+        add(notes, some.notes);
+        for (std::size_t source = 0; source < extrapolated.size(); ++source) {
+          extrapolated[source] += some.extrapolated[source];
+        }
+        rows += std::ssize(some.from.lines);
+      });
   output.commit();
   if (notes.with_gaps > 0) {
     fmt::print(stderr, "{} of {} rows without a prediction: a column that a kernel reads, or an image, is missing\n",
@@ -259,9 +344,9 @@ int run_predict(const PredictRequest& request) {
                stored.model.support[source].name());
   }
   const Calibration& calibration = stored.model.calibration;
-  if (!calibration.knows(wanted.level)) {
+  if (!calibration.knows(request.wanted.level)) {
     fmt::print(stderr, "{} are not calibrated: {}\n", has_classes(stored.model.family) ? "sets" : "intervals",
-               too_few_rows(calibration, wanted.level));
+               too_few_rows(calibration, request.wanted.level));
   }
   if (request.wanted.support && stored.model.support.empty()) {
     fmt::print(stderr, "no column of support: {}\n",
@@ -295,7 +380,10 @@ Command add_predict(CLI::App& program) {
   app->add_flag("--json", request->json, "The same as --format jsonl");
   app->add_option("--prefix", request->prefix, "Put before the names of the new columns");
   request->reading.add_to(*app);
-  return {app, [request] { return run_predict(*request); }};
+  return {app, [request] {
+            request->json |= request->format == "jsonl";
+            return run_predict(*request);
+          }};
 }
 
 }  // namespace ick

@@ -112,9 +112,10 @@ class Files(FolderCase):
         (self.folder / "empty.png").write_bytes(b"")
         (self.folder / "cut.png").write_bytes((self.folder / "images/3.png").read_bytes()[:90])
         (self.folder / "grey.png").write_bytes(png(12, 12, bytes(144), colour=0))
+        (self.folder / "deep.png").write_bytes(png(12, 12, bytes(864), depth=16))
         (self.folder / "words.png").write_text("not an image at all")
         for name, said in (("empty.png", "the file is empty"), ("grey.png", "1 channel"), ("absent.png", "absent.png"),
-                           ("words.png", "words.png"), ("cut.png", "cut.png"),
+                           ("words.png", "words.png"), ("cut.png", "cut.png"), ("deep.png", "16-bit"),
                            ("../out.png", "leads out of the folder"), ("/etc/passwd", "leads out of the folder")):
             sentence = self.refused(formula, self.table_with(name))
             self.assertIn("row 40", sentence, name)

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""predict on tables of several blocks, by several threads: the same bytes, the first error.   predict_test.py PROGRAM"""
+import unittest
+
+from support import FolderCase, csv_text, rows
+
+ROWS = 30_000  # several of the blocks that threads work on
+THREADS = (1, 2, 5)
+
+
+class Threads(FolderCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.table = rows(300)
+        (cls.folder / "t.csv").write_text(csv_text(cls.table))
+        cls.run_ick("fit", "t.csv", "y ~ mlp(x, z, layers=8) * rbf(date) + rbf(x) + categorical(site)", "--out", "m",
+                    "--epochs", 2, "--members", 3, "--progress", "none")
+        repeated = [cls.table[i % len(cls.table)] | {"x": f"{i % 997 / 250 - 2:.3f}"} for i in range(ROWS)]
+        cls.lines = csv_text(repeated).splitlines()
+
+    def predict(self, lines, threads, *options, **more):
+        return self.run_ick("predict", "m", "-", "--threads", threads, *options, input="\n".join(lines) + "\n", **more)
+
+    def test_output_does_not_depend_on_threads(self):
+        lines = list(self.lines)
+        lines[20_000] = lines[20_000].replace(self.lines[20_000].split(",")[1], "NA", 1)  # a gap in a late block
+        for options in ([], ["--support", "--function-sd"], ["--json"]):
+            results = [self.predict(lines, threads, *options) for threads in THREADS]
+            self.assertEqual(len(results[0].stdout.splitlines()), ROWS + ("--json" not in options))
+            self.assertIn(f"1 of {ROWS} rows without a prediction", results[0].stderr)
+            for result in results[1:]:
+                self.assertEqual(result.stdout, results[0].stdout)
+                self.assertEqual(result.stderr, results[0].stderr)
+
+    def test_rows_do_not_depend_on_the_block_they_are_in(self):
+        alone = self.predict(self.lines[:1] + self.lines[25_001:25_004], 2).stdout.splitlines()
+        among = self.predict(self.lines, 2).stdout.splitlines()
+        self.assertEqual(len(among), ROWS + 1)
+        for one, other in zip(alone[1:], among[25_001:25_004]):
+            one, other = one.split(","), other.split(",")
+            self.assertEqual(one[:7], other[:7])
+            for a, b in zip(one[7:], other[7:]):
+                self.assertAlmostEqual(float(a), float(b), delta=1e-5 * abs(float(b)))
+
+    def test_the_first_bad_line_is_named_and_what_is_before_it_is_written(self):
+        lines = list(self.lines)
+        for bad in (9_000, 17_500, 26_000):
+            lines[bad] = lines[bad].replace(",", ",w", 1)
+        said = {self.predict(lines, threads, code=3).stderr for threads in THREADS}
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said.pop(), r'^ick: \S+:9001: column "x": "w\S+" is not a number')
+        written = {self.predict(lines, threads, code=3).stdout for threads in THREADS}
+        self.assertEqual(len(written), 1)
+        before = written.pop().splitlines()
+        self.assertTrue(1 < len(before) < 9_001)
+        self.assertEqual(before[-1].split(",")[:7], self.lines[len(before) - 1].split(","))
+        for threads in THREADS:
+            self.predict(lines, threads, "--out", "bad.csv", code=3)
+            self.assertFalse((self.folder / "bad.csv").exists())
+
+    def test_the_first_unknown_level_is_named(self):
+        lines = list(self.lines)
+        for bad in (15_000, 28_000):
+            cells = lines[bad].split(",")
+            lines[bad] = ",".join(cells[:3] + [f"new{bad}"] + cells[4:])
+        for threads in THREADS:
+            self.assertIn('row 15000: column "site": no training row has the level "new15000"',
+                          self.predict(lines, threads, code=3).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Several processes that train one model.   ranks_test.py PROGRAM"""
+import csv
+import io
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from support import PROGRAM, FolderCase, csv_text, rows
+
+FORMULA = "y ~ mlp(x, z, layers=[9, 5]) * periodic(date, period=30d) + rbf(lat, lon)"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Ranks(FolderCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.folder / "t.csv").write_text(csv_text(rows(400)))
+
+    def start(self, count, *words):
+        """That many processes, as torchrun would start them."""
+        port = free_port()
+        return [subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env=os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                                                              "RANK": str(rank), "WORLD_SIZE": str(count),
+                                                              "OMP_NUM_THREADS": "1"})
+                for rank in range(count)]
+
+    def finish(self, processes, code=0):
+        results = [(p.communicate(timeout=240), p.returncode) for p in processes]
+        for (out, err), returned in results:
+            self.assertEqual(returned, code, err)
+        return [result[0] for result in results]
+
+    def fit(self, count, name, *options):
+        words = ["fit", "t.csv", FORMULA, "--out", name, "--epochs", "3", "--batch", "64", "--seed", "3", *options]
+        if count == 1:
+            return [(result.stdout, result.stderr) for result in [self.run_ick(*words, "--threads", "1")]]
+        return self.finish(self.start(count, *words))
+
+    def predictions(self, name):
+        header, *lines = csv.reader(io.StringIO(self.run_ick("predict", name, "t.csv").stdout))
+        return [[float(line[header.index(column)]) for column in ("mean", "sd")] for line in lines]
+
+    def expect_same(self, one, other):
+        for a, b in zip(self.predictions(one), self.predictions(other), strict=True):
+            for x, y in zip(a, b):
+                self.assertAlmostEqual(x, y, delta=2e-4 * (1 + abs(x)))
+
+    def test_members_apart(self):
+        """Four members: two and four processes have some each."""
+        self.fit(1, "members1", "--members", "4")
+        for count in (2, 4):
+            said = self.fit(count, f"members{count}", "--members", "4")
+            self.assertIn(f"{count} processes", said[0][1])
+            self.assertTrue(all(err == "" and out == "" for out, err in said[1:]), said)
+            self.expect_same("members1", f"members{count}")
+
+    def test_rows_apart(self):
+        """One member, or kernels that are learned: processes share the rows of each step."""
+        for options in (("--members", "1"), ("--members", "2", "--kernels", "learned")):
+            name = "rows" + options[1]
+            self.fit(1, name + "-1", *options)
+            for count in (2, 4):
+                self.fit(count, f"{name}-{count}", *options)
+                self.expect_same(name + "-1", f"{name}-{count}")
+
+    def test_members_and_rows_apart(self):
+        self.fit(1, "both1", "--members", "2")
+        self.fit(4, "both4", "--members", "2")
+        self.expect_same("both1", "both4")
+
+    def test_by_autograd(self):
+        """What the fast path cannot do is shared by rows."""
+        for count in (1, 2):
+            words = ["fit", "t.csv", "y ~ mlp(x, z, norm=layer)", "--out", f"norm{count}", "--epochs", "3", "--batch", "64",
+                     "--members", "2", "--validation", "random=20%"]
+            self.run_ick(*words, "--threads", "1") if count == 1 else self.finish(self.start(count, *words))
+        self.expect_same("norm1", "norm2")
+
+    def wait_for_epoch(self, process):
+        """Until the first process has told of an epoch."""
+        for line in process.stderr:
+            if re.match(r"train \d+/", line):
+                return
+        self.fail("the fit ended before it trained")
+
+    def test_a_process_that_dies_leaves_a_checkpoint_for_any_number(self):
+        words = ["fit", "t.csv", FORMULA, "--epochs", "400", "--patience", "400", "--batch", "16", "--members", "2",
+                 "--no-refit", "--progress", "plain"]
+        whole = self.start(1, *words, "--out", "whole")
+        self.finish(whole)
+        processes = self.start(2, *words, "--out", "lost")
+        self.wait_for_epoch(processes[0])
+        processes[1].send_signal(signal.SIGKILL)
+        began = time.time()
+        _, err = processes[0].communicate(timeout=120)
+        processes[1].communicate()
+        self.assertEqual(processes[0].returncode, 1, err)
+        self.assertLess(time.time() - began, 60)
+        said = err.strip().splitlines()[-1]
+        self.assertRegex(said, r"^ick: rank 0 of 2: .*gone.*; to go on with any number of processes: "
+                               r"ick fit --resume 'lost.checkpoint'$")
+        self.finish(self.start(1, "fit", "--resume", "lost.checkpoint"))
+        self.expect_same("whole", "lost")
+
+    def test_an_interrupt_stops_all_and_another_number_goes_on(self):
+        words = ["fit", "t.csv", FORMULA, "--epochs", "400", "--patience", "400", "--batch", "16", "--members", "2",
+                 "--no-refit", "--progress", "plain", "--learning-rate", "1e-4"]
+        processes = self.start(2, *words, "--out", "stopped")
+        self.wait_for_epoch(processes[0])
+        processes[0].send_signal(signal.SIGINT)
+        self.finish(processes, code=130)
+        self.finish(self.start(4, "fit", "--resume", "stopped.checkpoint"))
+        self.finish(self.start(1, *words, "--out", "unstopped"))
+        self.expect_same("unstopped", "stopped")
+
+    def test_environment(self):
+        for change, said in (({"RANK": "2"}, "RANK"), ({"MASTER_PORT": "port"}, "MASTER_PORT"), ({"RANK": None}, "RANK")):
+            env = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "0", "WORLD_SIZE": "2"} | change
+            env = {name: value for name, value in env.items() if value is not None}
+            result = self.run_ick("fit", "t.csv", "y ~ mlp(x)", "--out", "m", code=2, env=env)
+            self.assertRegex(result.stderr, rf"^ick: .*{said}.*\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
