@@ -28,7 +28,9 @@ ick::Table normal_table(std::int64_t rows, int columns) {
   for (int c = 0; c <= columns; ++c) {
     ick::Column& column = table.columns.emplace_back();
     column.info.name = c < columns ? "x" + std::to_string(c + 1) : "y";
-    for (std::int64_t i = 0; i < rows; ++i) column.values.push_back(random.normal());
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < rows; ++i) values.push_back(random.normal());
+    column.values = std::move(values);
   }
   return table;
 }
@@ -76,13 +78,15 @@ void figure4_members(benchmark::State& state) {
   // two clusters of ten rows, the second the first moved on, as the figure has them
   ick::Table table = normal_table(20, 2);
   ick::Random random(4);
+  std::vector<double> x1(20), x2(20), target(20);
   for (std::size_t i = 0; i < 20; ++i) {
-    double& x1 = table.columns[0].values[i];
-    double& x2 = table.columns[1].values[i];
-    x1 = i < 10 ? -1.8 + 1.2 * random.uniform() : table.columns[0].values[i - 10] + 2.667;
-    x2 = i < 10 ? -2.0 + 0.8 * random.uniform() : table.columns[1].values[i - 10] + 2.667;
-    table.columns[2].values[i] = x1 * std::sin(x2) + kNoise * random.normal();
+    x1[i] = i < 10 ? -1.8 + 1.2 * random.uniform() : x1[i - 10] + 2.667;
+    x2[i] = i < 10 ? -2.0 + 0.8 * random.uniform() : x2[i - 10] + 2.667;
+    target[i] = x1[i] * std::sin(x2[i]) + kNoise * random.normal();
   }
+  table.columns[0].values = x1;
+  table.columns[1].values = x2;
+  table.columns[2].values = target;
   const Task task(
       table, "y ~ mlp(x1, layers=512, activation=erf) * periodic(x2, period=6.283185, lengthscale=0.2, points=16)");
   ick::ModelOptions options;
