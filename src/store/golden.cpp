@@ -60,7 +60,7 @@ bool reads_images(const FittedModel& model) {
 
 // Rows spread over those with a target.
 Dataset golden_rows(const FittedModel& model, const Table& table) {
-  const Dataset all = encode(table, model.encoder, true);
+  const Dataset all = open_rows(table, model.encoder, std::vector<bool>(table.rows, true));
   const at::Tensor known = model.noise_variance(table, all, at::ones({all.size()}, at::kDouble)).isfinite();
   const at::Tensor index = known.nonzero().select(1, 0).contiguous();
   const std::int64_t step = std::max<std::int64_t>(1, index.size(0) / kGoldenRows);
@@ -81,13 +81,15 @@ std::string golden_text(const FittedModel& model, const Table& table) {
     const Column& from = table.column(info.name);
     Column& to = golden.columns.emplace_back();
     to.info = from.info;
+    std::vector<double> values;
     for (const std::int64_t i : picked) {
       if (from.info.type == ColumnType::text) {
         to.text.push_back(from.text[i]);
       } else {
-        to.values.push_back(from.values[i]);
+        values.push_back(from.values[i]);
       }
     }
+    to.values = std::move(values);
   }
   golden.rows = std::ssize(picked);
   const Prediction p = model.predict(golden, {kGoldenLevel});
@@ -163,7 +165,7 @@ Verification verify_rows(const FittedModel& model, const std::string& path) {
   const std::vector<const std::vector<double>*> predicted = golden_numbers(p);
   const bool classes = has_classes(model.family);
   for (std::size_t c = 0; c < names.size(); ++c) {
-    const std::vector<double>& expected = golden.column(names[c]).values;
+    const Numbers& expected = golden.column(names[c]).values;
     for (std::int64_t i = 0; i < golden.rows; ++i) {
       const double found = (*predicted[c])[i];
       if (std::isnan(expected[i]) && !std::isfinite(found)) continue;

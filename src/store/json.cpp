@@ -1,11 +1,13 @@
 #include "store/json.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "ick/base/error.h"
@@ -96,6 +98,8 @@ std::vector<NetworkColumn> network_columns_from(const Json& json) {
   return columns;
 }
 
+constexpr std::array<std::string_view, 3> kDepths = {"any", "bytes", "wide"};
+
 Json to_json(const NetworkImages& images) {
   Json channels = Json::array();
   for (const Scaling& channel : images.channels) channels.push_back(to_json(channel));
@@ -107,6 +111,7 @@ Json to_json(const NetworkImages& images) {
           {"fit", s.fit == ImageSettings::Fit::crop ? "crop" : "resize"},
           {"bands", s.bands},
           {"shape", {images.shape.channels, images.shape.height, images.shape.width}},
+          {"depth", kDepths[static_cast<std::size_t>(images.shape.depth)]},
           {"channels", channels}};
 }
 
@@ -121,6 +126,8 @@ NetworkImages network_images_from(const Json& json) {
   s.fit = json.at("fit") == "crop" ? ImageSettings::Fit::crop : ImageSettings::Fit::resize;
   s.bands = json.at("bands").get<std::vector<int>>();
   images.shape = {json.at("shape").at(0), json.at("shape").at(1), json.at("shape").at(2)};
+  const auto depth = std::find(kDepths.begin(), kDepths.end(), json.value("depth", "any"));
+  images.shape.depth = static_cast<ImageShape::Depth>(depth - kDepths.begin());
   for (const Json& channel : json.at("channels")) images.channels.push_back(scaling_from(channel));
   return images;
 }

@@ -241,6 +241,7 @@ std::uint32_t fingerprint(const Table& table) {
   for (const Column& column : table.columns) {
     sum = crc(sum, column.info.name.data(), column.info.name.size());
     sum = crc(sum, column.values.data(), column.values.size() * sizeof(double));
+    column.values.release();
     for (const std::string& text : column.text) sum = crc(sum, text.data(), text.size());
     for (const std::string& level : column.info.levels) sum = crc(sum, level.data(), level.size());
   }

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "ick/formula/expression.h"
 #include "ick/train/fit.h"
@@ -21,13 +22,16 @@ bool learns_a_line() {
   ick::Column x, y;
   x.info.name = "x";
   y.info.name = "y";
+  std::vector<double> places, heights;
   for (int i = 0; i < 40; ++i) {
-    x.values.push_back(i - 17.5);
-    y.values.push_back(2.0 * (i - 17.5) + 1.0);
+    places.push_back(i - 17.5);
+    heights.push_back(2.0 * (i - 17.5) + 1.0);
   }
+  x.values = places;
+  y.values = heights;
   table.columns = {x, y};
   const ick::Fit fit = ick::fit(table, "y ~ linear(x)");
-  table.columns[0].values.assign(40, 30.0);
+  table.columns[0].values = std::vector<double>(40, 30.0);
   const double mean = fit.model.predict(table).mean[0];
   std::printf("%g\n", mean);
   return std::abs(mean - 61.0) < 0.5;

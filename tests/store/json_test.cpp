@@ -133,7 +133,7 @@ TEST(Json, EncodersComeBack) {
   plan.units = {{"b", "km"}};
   plan.gaps = Gaps::drop;
   Table table = mixed_table(30, 1);
-  table.columns[1].values[4] = kGap;
+  set_value(table.columns[1], 4, kGap);
   Encoder encoder = fit_encoder(table, plan, std::vector<bool>(30, true));
   encoder.kernel_columns[0].summary.frequencies = {1.0 / 365.25, 0.1};
   const Encoder back = encoder_from_json(through_text(to_json(encoder)));

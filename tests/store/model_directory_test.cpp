@@ -102,9 +102,12 @@ TEST(ModelDirectory, RoundTripOfCategories) {
 TEST(ModelDirectory, RoundTripOfGaps) {
   for (const Gaps gaps : {Gaps::drop, Gaps::fill}) {
     Table table = mixed_table(30, 7);
-    for (const std::size_t i : {0, 4, 9}) table.columns[0].values[i] = table.columns[1].values[i + 1] = kGap;
-    table.columns[3].values[2] = kGap;
-    table.columns[5].values[7] = kGap;
+    for (const std::size_t i : {0, 4, 9}) {
+      set_value(table.columns[0], i, kGap);
+      set_value(table.columns[1], i + 1, kGap);
+    }
+    set_value(table.columns[3], 2, kGap);
+    set_value(table.columns[5], 7, kGap);
     FitOptions options;
     options.gaps = gaps;
     expect_round_trip({"y ~ mlp(a, site) * rbf(day, points=5)", table, options});
@@ -114,7 +117,10 @@ TEST(ModelDirectory, RoundTripOfGaps) {
 // A row that teaches nothing may lack anything.
 TEST(ModelDirectory, RowsWithoutTargetAreNoExamples) {
   Table table = mixed_table(30, 7);
-  for (const std::size_t i : {0, 3}) table.columns[0].values[i] = table.columns[5].values[i] = kGap;
+  for (const std::size_t i : {0, 3}) {
+    set_value(table.columns[0], i, kGap);
+    set_value(table.columns[5], i, kGap);
+  }
   const ModelCase made("y ~ mlp(a) * rbf(day, points=5)", table);
   const ScratchFolder folder;
   save_model(made_fit(made), folder / "m", table, {});
@@ -366,7 +372,7 @@ TEST(ModelDirectory, FingerprintSeesEveryCell) {
   const Table table = mixed_table(10, 1);
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     Table other = table;
-    other.columns[c].values[7] += 1.0;
+    set_value(other.columns[c], 7, other.columns[c].values[7] + 1.0);
     EXPECT_NE(fingerprint(other), fingerprint(table)) << c;
     other = table;
     other.columns[c].info.name += "x";
