@@ -25,14 +25,14 @@ constexpr int kLooks = 4000;
 class Pool {
  public:
   explicit Pool(int count) {
-    for (int worker = 1; worker < count; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+    try {
+      for (int worker = 1; worker < count; ++worker) threads_.emplace_back([this, worker] { serve(worker); });
+    } catch (...) {  // no more threads can be had
+      end();
+      throw;
+    }
   }
-  ~Pool() {
-    ending_ = true;
-    ++round_;
-    round_.notify_all();
-    threads_.clear();
-  }
+  ~Pool() { end(); }
 
   void share_out(int tasks, void (*run)(const void*, int, int), const void* context) {
     run_ = run, context_ = context, tasks_ = tasks, error_ = nullptr;
@@ -48,6 +48,13 @@ class Pool {
   }
 
  private:
+  void end() {
+    ending_ = true;
+    ++round_;
+    round_.notify_all();
+    threads_.clear();
+  }
+
   void work(int worker) {
     for (int task; (task = next_++) < tasks_;) {
       try {
@@ -100,6 +107,7 @@ void set_workers(int count) {
   count = std::max(count, 1);
   if (count == pool_size) return;
   pool.reset();
+  pool_size = 1;
   if (count > 1) pool = std::make_unique<Pool>(count);
   pool_size = count;
 }

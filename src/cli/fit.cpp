@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -234,8 +235,9 @@ int run_fit(FitRequest request, const CLI::App& app) {
     }
   } catch (const RankLost& lost) {
     progress.clear();
-    fmt::print(stderr, "ick: {}; to go on with any number of processes: ick fit --resume {}\n", lost.what(),
-               quoted(checkpoint_path));
+    const bool kept = std::filesystem::exists(checkpoint_path);
+    fmt::print(stderr, "ick: {}{}\n", lost.what(),
+               kept ? "; to go on with any number of processes: ick fit --resume " + quoted(checkpoint_path) : "");
     return 1;
   } catch (const Interrupted& stop) {
     progress.clear();

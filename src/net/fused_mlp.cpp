@@ -63,8 +63,8 @@ void activate(float* h, float* slope, int count) {
 
 struct Relu {
   ICK_FLOATS static void both(Floats z, Floats& value, Floats& slope) {
-    value = select(z.v > 0.0F, z, 0.0F);
-    slope = select(z.v > 0.0F, 1.0F, 0.0F);
+    value = select(z.v <= 0.0F, 0.0F, z);  // what is not a number stays so
+    slope = select(z.v <= 0.0F, 0.0F, 1.0F);
   }
 };
 

@@ -27,7 +27,7 @@ struct FusedLayerGradient {
 // Padded to whole lanes.
 constexpr int whole_floats(int count) { return (count + 7) / 8 * 8; }
 
-// to (m, n) = a (m, k) b (k, n), or added to it; a_ij at a[i row + j column], b and `to` with rows of b_row and to_row
+// to (m, n) = a (m, k) b (k, n); a_ij at a[i row + j column], b and `to` with rows of b_row and to_row
 // numbers, n whole lanes.
 void fused_product(int m, int n, int k, const float* a, int a_row, int a_column, const float* b, int b_row, float* to,
                    int to_row);

@@ -81,7 +81,7 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
   own.units = options.units;
   own.layers = options.layers;
   FitHooks quiet;
-  quiet.interrupted = hooks.interrupted;
+  if (hooks.ranks == nullptr) quiet.interrupted = hooks.interrupted;
   if (hooks.progress) {
     quiet.progress = [&](Progress progress) {
       progress.phase = "noise, " + progress.phase;

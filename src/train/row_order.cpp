@@ -24,10 +24,11 @@ RowOrder::RowOrder(std::int64_t rows, std::int64_t batch, std::uint64_t seed, st
     order_ = shuffled(rows, seed);
     return;
   }
-  for (int k = 0; k < kParts; ++k) {
+  const auto parts = std::min<std::int64_t>(kParts, batch);  // so that no step is without rows
+  for (std::int64_t k = 0; k < parts; ++k) {
     Part& part = parts_.emplace_back();
-    part.first = rows * k / kParts;
-    part.count = rows * (k + 1) / kParts - part.first;
+    part.first = rows * k / parts;
+    part.count = rows * (k + 1) / parts - part.first;
     for (const std::int64_t block :
          shuffled((part.count + kBlockRows - 1) / kBlockRows, seed_for(seed, "part " + std::to_string(k)))) {
       part.blocks.push_back(static_cast<std::uint32_t>(block));

@@ -9,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/train/ranks.h"
 #include "train/evidence.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -47,7 +48,8 @@ Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& u
 }
 
 bool Stage::keep_going() const {
-  if (!hooks_.interrupted || !hooks_.interrupted()) return true;
+  // Several processes stop in training, where they agree on it.
+  if (hooks_.ranks != nullptr || !hooks_.interrupted || !hooks_.interrupted()) return true;
   throw Interrupted("the fit was interrupted");
 }
 
@@ -85,6 +87,8 @@ void Stage::warm_up() {
   log_noise_ = warm_start(
       *model_, encoder_, training_, *plan_.options.family, plan_.options.seed, [this] { return keep_going(); },
       stated_log_noise());
+  // The search may end elsewhere on another machine.
+  if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);
   model_->place_maps(training_);
 }
 

@@ -239,8 +239,14 @@ double Trainer::step(const Batch& batch) {
 }
 
 double Trainer::differentiate(const Batch& batch) {
+  if (batch.x.size(0) == 0) {  // all rows of the step are other processes'
+    for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
+    return 0.0;
+  }
   if (fused_ != nullptr) return differentiate_fused(batch);
-  const std::uint64_t seed = seed_for(options_.seed, "dropout " + std::to_string(epoch_ * steps_per_epoch_ + step_));
+  std::string name = "dropout " + std::to_string(epoch_ * steps_per_epoch_ + step_);
+  if (sharing_->part() > 0) name += " part " + std::to_string(sharing_->part());
+  const std::uint64_t seed = seed_for(options_.seed, name);
   for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
   // Members are summed: each one's gradient is its own, however many there are.
   const at::Tensor losses = loss(batch, at::make_generator<at::CPUGeneratorImpl>(seed));
@@ -376,8 +382,12 @@ void Trainer::run(std::int64_t last) {
     run_epochs(last);
   } catch (const RankLost&) {
     // What this process has of others' members is of the last time that all put theirs together.
-    if (hooks_.checkpoint && sharing_->first() && sharing_->all_members()) hooks_.checkpoint(checkpoint());
-    if (hooks_.checkpoint && sharing_->first() && whole_) hooks_.checkpoint(*whole_);
+    const bool writes = hooks_.checkpoint && sharing_->first();
+    if (writes && sharing_->all_members()) {
+      hooks_.checkpoint(checkpoint());
+    } else if (writes && whole_) {
+      hooks_.checkpoint(*whole_);
+    }
     throw;
   }
 }
@@ -424,11 +434,11 @@ void Trainer::run_epochs(std::int64_t last) {
     sharing_->collect(groups_);
     loss_sum_ = sharing_->total(loss_sum_);
     if (model_.has_kernels()) model_.kernel().parameters().check();
+    const double validation = validate();  // which may lose a process: until then the epoch is not over
     ++epoch_;
-    const double validation = validate();
+    step_ = 0;
     keep_if_best(validation);
     report(end, validation, seconds_since(start), rows);
-    step_ = 0;
     loss_sum_ = 0.0;
     if (!sharing_->alone() && sharing_->first()) whole_ = checkpoint();
   }

@@ -75,6 +75,13 @@ class Ranks(FolderCase):
                 self.fit(count, f"{name}-{count}", *options)
                 self.expect_same(name + "-1", f"{name}-{count}")
 
+    def test_a_step_with_fewer_rows_than_processes(self):
+        for count in (1, 2):
+            words = ["fit", "t.csv", "y ~ mlp(x, z)", "--out", f"few{count}", "--epochs", "3", "--batch", "379", "--members",
+                     "1", "--validation", "random=5%"]  # 380 rows to train on: the second step has one
+            self.run_ick(*words, "--threads", "1") if count == 1 else self.finish(self.start(count, *words))
+        self.expect_same("few1", "few2")
+
     def test_members_and_rows_apart(self):
         self.fit(1, "both1", "--members", "2")
         self.fit(4, "both4", "--members", "2")
