@@ -16,6 +16,7 @@
 #include "cli/fit_text.h"
 #include "cli/progress.h"
 #include "ick/base/error.h"
+#include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/store/model_directory.h"
@@ -159,13 +160,31 @@ Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* r
   return std::move(*table);
 }
 
-// DataError unless all processes read the same.
-void check_same_table(const std::string& path, std::uint32_t sum, Ranks& ranks) {
-  const at::Tensor first = at::full({1}, static_cast<std::int64_t>(sum), at::kLong);
+// What a fit is, apart from the table: the formula and every option that changes the result.
+std::string settings_of(const std::string& formula, const CLI::App& app) {
+  std::string text = formula;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != "Training" && option->get_group() != "Reading") continue;
+    for (const std::string& value : option->results()) text += "\n" + option->get_name() + "=" + value;
+  }
+  return text;
+}
+
+// DataError or UsageError, of all processes, unless all read the same table and got the same command.
+void check_alike(const std::string& path, std::uint32_t table, const std::string& settings, Ranks& ranks) {
+  const auto own =
+      at::tensor({static_cast<std::int64_t>(table), static_cast<std::int64_t>(seed_for(0, settings) >> 1)});
+  const at::Tensor first = own.clone();
   ranks.broadcast(first, 0);
-  if (first.item<std::int64_t>() == sum) return;
-  throw DataError(
-      fmt::format("{}: rank {} reads another table than rank 0; give all processes the same file", path, ranks.rank()));
+  const at::Tensor others = (own != first).to(at::kLong);
+  ranks.sum(others);
+  const std::string rank = fmt::format("rank {} of {}: ", ranks.rank(), ranks.size());
+  if (others[0].item<std::int64_t>() > 0) {
+    throw DataError(rank + "not all processes read the same " + path + "; give them the same table");
+  }
+  if (others[1].item<std::int64_t>() > 0) {
+    throw UsageError(rank + "not all processes got the same formula and options; give them the same command");
+  }
 }
 
 int run_fit(FitRequest request, const CLI::App& app) {
@@ -200,7 +219,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (resumed && sum != stored.fingerprint) {
     throw DataError(request.data + ": not the table the fit was reading when it was interrupted; start the fit again");
   }
-  if (ranks != nullptr) check_same_table(request.data, sum, *ranks);
+  if (ranks != nullptr) check_alike(request.data, sum, settings_of(print(formula), app), *ranks);
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   const std::string checkpoint_path = request.out + ".checkpoint";
 
@@ -209,11 +228,12 @@ int run_fit(FitRequest request, const CLI::App& app) {
   hooks.planned = [&](const FitPlan& plan) {
     say_plan(table, plan, progress);
     // Tensor operations of a step are too small to share out, torch's threads would only wait for each other; and the
-    // model is the same to the last bit for any number of workers. Images are large enough.
+    // model is the same to the last bit for any number of workers. Images and draws are large enough.
     const Posterior posterior = plan.options.posterior;
+    const bool draws = posterior == Posterior::nngp || posterior == Posterior::ntk;
     const auto& networks = plan.encoder.networks;
     const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
-    if (!images && (posterior == Posterior::ensemble || posterior == Posterior::laplace)) use_torch_threads(1);
+    if (!images && !draws) use_torch_threads(1);
   };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.interrupted = [] { return stop_asked != 0; };

@@ -132,6 +132,20 @@ class Ranks(FolderCase):
         self.finish(self.start(1, *words, "--out", "unstopped"))
         self.expect_same("unstopped", "stopped")
 
+    def test_processes_that_are_not_told_the_same(self):
+        (self.folder / "other.csv").write_text(csv_text(rows(400, seed=8)))
+        port, words = free_port(), ["y ~ mlp(x)", "--out", "never", "--members", "2"]
+        for one, other, code, said in ((["t.csv", *words], ["other.csv", *words], 3, "the same table"),
+                                       (["t.csv", *words], ["t.csv", *words, "--epochs", "9"], 2, "the same command")):
+            running = [subprocess.Popen([PROGRAM, "fit", *given], cwd=self.folder, stderr=subprocess.PIPE, text=True,
+                                        env=os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                                                          "RANK": str(rank), "WORLD_SIZE": "2"})
+                       for rank, given in enumerate((one, other))]
+            for process in running:
+                self.assertIn(said, process.communicate(timeout=120)[1])
+                self.assertEqual(process.returncode, code)
+            port = free_port()
+
     def test_environment(self):
         for change, said in (({"RANK": "2"}, "RANK"), ({"MASTER_PORT": "port"}, "MASTER_PORT"), ({"RANK": None}, "RANK")):
             env = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "0", "WORLD_SIZE": "2"} | change
