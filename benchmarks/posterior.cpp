@@ -9,6 +9,7 @@
 
 #include "ick/base/seed.h"
 #include "ick/posterior/draw.h"
+#include "random_table.h"
 #include "timing.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -19,21 +20,6 @@ namespace {
 
 using ick::median;
 using ick::seconds_of;
-
-// A table of `columns` columns of normal numbers, x1, x2, ..., and y.
-ick::Table normal_table(std::int64_t rows, int columns) {
-  ick::Table table;
-  table.rows = rows;
-  ick::Random random(5);
-  for (int c = 0; c <= columns; ++c) {
-    ick::Column& column = table.columns.emplace_back();
-    column.info.name = c < columns ? "x" + std::to_string(c + 1) : "y";
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < rows; ++i) values.push_back(random.normal());
-    column.values = std::move(values);
-  }
-  return table;
-}
 
 struct Task {
   ick::ModelSpec spec;
@@ -76,7 +62,7 @@ void figure4_members(benchmark::State& state) {
   constexpr double kNoise = 1e-3;
   at::set_num_threads(2);
   // two clusters of ten rows, the second the first moved on, as the figure has them
-  ick::Table table = normal_table(20, 2);
+  ick::Table table = ick::random_table(20, 2);
   ick::Random random(4);
   std::vector<double> x1(20), x2(20), target(20);
   for (std::size_t i = 0; i < 20; ++i) {
@@ -122,7 +108,7 @@ BENCHMARK(figure4_members)->UseManualTime()->Unit(benchmark::kMillisecond)->Iter
 void members_step(benchmark::State& state) {
   at::set_num_threads(2);
   const std::int64_t members = state.range(0), batch = state.range(1);
-  const Task task(normal_table(4 * batch, 14),
+  const Task task(ick::random_table(4 * batch, 14),
                   "y ~ mlp(x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, layers=[128, 32, 32]) * "
                   "periodic(x14, period=2, points=16)");
   ick::FitOptions options;

@@ -12,7 +12,7 @@
 
 #include "ick/base/memory.h"
 #include "ick/base/parallel.h"
-#include "ick/base/seed.h"
+#include "random_table.h"
 #include "timing.h"
 #include "train/plan.h"
 #include "train/trainer.h"
@@ -59,28 +59,13 @@ std::optional<double> rival_us(const std::string& work, const std::string& key =
   return best;
 }
 
-// Columns x1, x2, ... and y of normal numbers, t of uniform ones.
-ick::Table random_table(std::int64_t rows, int columns) {
-  ick::Table table;
-  table.rows = rows;
-  ick::Random random(5);
-  for (int c = 0; c < columns + 2; ++c) {
-    ick::Column& column = table.columns.emplace_back();
-    column.info.name = c < columns ? "x" + std::to_string(c + 1) : c == columns ? "t" : "y";
-    std::vector<double> values(rows);
-    for (double& value : values) value = c == columns ? random.uniform() : random.normal();
-    column.values = std::move(values);
-  }
-  return table;
-}
-
 struct Task {
   ick::ModelSpec spec;
   ick::Encoder encoder;
   ick::Dataset rows;
 
   explicit Task(const Work& work) {
-    ick::Table table = random_table(4 * work.batch, work.columns);
+    ick::Table table = ick::random_table(4 * work.batch, work.columns, {"t", "y"});
     const std::string kernel = "periodic(t, period=1, points=" + std::to_string(work.points) + ")";
     const std::string formula = std::string("y ~ ") + work.network + " * " + kernel;
     const std::vector<bool> all(table.rows, true);
