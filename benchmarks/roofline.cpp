@@ -41,6 +41,11 @@ std::vector<float> numbers(std::size_t count, std::uint64_t seed = 1) {
   return all;
 }
 
+ick::FloatColumns columns(int count) {
+  const std::vector<float> all = numbers(static_cast<std::size_t>(count) * ick::kRowsApart);
+  return {all.begin(), all.end()};
+}
+
 // `amount` is what one iteration does: operations or bytes.
 void report(benchmark::State& state, double amount, Limit limit) {
   using benchmark::Counter;
@@ -53,10 +58,11 @@ void report(benchmark::State& state, double amount, Limit limit) {
 // h W of one layer on a chunk of 256 rows.
 void product(benchmark::State& state) {
   const auto in = static_cast<int>(state.range(0)), out = static_cast<int>(state.range(1));
-  const int rows = ick::kChunkRows, wide = ick::whole_floats(out);
-  const std::vector<float> h = numbers(rows * in), w = numbers(in * wide);
-  std::vector<float> to(rows * wide);
-  for (auto _ : state) ick::fused_product(rows, wide, in, h.data(), in, 1, w.data(), wide, to.data(), wide);
+  const int rows = ick::kChunkRows;
+  const std::vector<float> w = numbers(in * out);
+  const ick::FloatColumns h = columns(in);
+  ick::FloatColumns to = ick::float_columns(out);
+  for (auto _ : state) ick::fused_product(out, in, w.data(), 1, out, h.data(), rows, to.data());
   report(state, 2.0 * rows * in * out, sgemm());
 }
 BENCHMARK(product)
@@ -88,13 +94,10 @@ void network(benchmark::State& state, const std::vector<int>& widths, const char
     to.push_back({gradients[2 * l].data(), gradients[2 * l + 1].data()});
   }
   ick::FusedMlp mlp(layers, activation, true);
-  const std::vector<float> x = numbers(rows * widths[0]);
+  const ick::FloatColumns x = columns(widths[0]);
   for (auto _ : state) {
     mlp.load(layers);
-    const float* const f = mlp.forward(x.data(), rows);
-    for (int r = 0; r < rows; ++r) {
-      std::copy_n(f + r * mlp.stride(), mlp.outputs(), mlp.d_outputs() + r * mlp.stride());
-    }
+    std::copy_n(mlp.forward(x.data(), rows), mlp.outputs() * ick::kRowsApart, mlp.d_outputs());
     mlp.backward(to);
   }
   report(state, 2.0 * weights * rows, sgemm());

@@ -25,10 +25,10 @@ struct FusedTermShape {
   float share = 1.0F;
 };
 
-// A member's rows of a batch.
+// A member's rows of a batch, turned on their side and zero in the padding.
 struct FusedRowsOf {
-  std::span<const float* const> inputs;    // of each source, (rows, F)
-  std::span<const float* const> features;  // of each term, (rows, p); null without kernels
+  std::span<const float* const> inputs;    // of each source, (F, rows)
+  std::span<const float* const> features;  // of each term, (p, rows); null without kernels
   int rows = 0;                            // <= kChunkRows
 };
 
@@ -50,7 +50,7 @@ class FusedModel {
  public:
   FusedModel(std::vector<FusedTermShape> terms, int outputs, bool with_gradients);
 
-  // A member's parameters, in order: for each term the weights and biases of each layer of each network, or its own
+  // A member's parameters, read wherever they are, in order: for each term the weights and biases of each layer of each network, or its own
   // weights (C p); last the bias (C).
   void load(std::span<const float* const> parameters);
 
@@ -59,28 +59,29 @@ class FusedModel {
   // After forward(): the loss, and its derivatives in f for the way back.
   FusedCost cost(const FusedTarget& target, int rows);
 
-  // After cost(): sets gradients, ordered as the parameters, and d_features (rows, p) of each term unless null.
+  // After cost(): sets gradients, ordered as the parameters, and d_features (p, rows) of each term unless null.
   void backward(const FusedRowsOf& rows, std::span<float* const> gradients, std::span<float* const> d_features);
 
  private:
   struct Term {
     FusedTermShape shape;
     std::vector<FusedMlp> networks;
-    std::vector<const float*> outputs;  // of each network, (rows, stride)
-    int stride = 0;
-    std::vector<float> weight;   // without networks, (C p)
-    std::vector<float> product;  // of several networks, (rows, stride)
-  };
-  struct Rows {
-    const float* at = nullptr;  // (rows, C p); null: all one
-    int stride = 0;             // 0: all rows alike
+    std::vector<const float*> outputs;  // of each network, (C p, rows)
+    const float* weight = nullptr;      // without networks, (C p)
+    FloatColumns product;               // of several networks, (C p, rows); of weights, (C, rows)
   };
   static constexpr std::size_t kNone = ~std::size_t{0};
-  static Rows product_of(Term& term, int rows, std::size_t but = kNone);
+  static const float* product_of(Term& term, int rows, std::size_t but = kNone);
+  void turn_slopes(int rows);
+  void features_backward(Term& term, int rows, float* d_features);
+  void outputs_backward(Term& term, std::size_t a, const FusedRowsOf& rows, const float* features);
 
   std::vector<Term> terms_;
-  std::vector<float> bias_;
+  const float* bias_ = nullptr;    // (C)
   std::vector<double> f_, slope_;  // (rows, C): f, d/df
+  FloatColumns signal_;            // (C, rows): d/df, zero in the padding
+  std::vector<FusedLayer> layers_;
+  std::vector<FusedLayerGradient> gradients_;
   int outputs_;
 };
 

@@ -36,6 +36,17 @@ ICK_FLOATS Floats select(Floats::Bits condition, Floats yes, Floats no) { return
 ICK_FLOATS float total(Floats a) {
   return ((a.v[0] + a.v[1]) + (a.v[2] + a.v[3])) + ((a.v[4] + a.v[5]) + (a.v[6] + a.v[7]));
 }
+// to[0 .. 3] = total(a), total(b), total(c), total(d)
+ICK_FLOATS void totals(Floats a, Floats b, Floats c, Floats d, float* to) {
+  const auto ab = __builtin_shufflevector(a.v, b.v, 0, 8, 1, 9, 4, 12, 5, 13) +
+                  __builtin_shufflevector(a.v, b.v, 2, 10, 3, 11, 6, 14, 7, 15);
+  const auto cd = __builtin_shufflevector(c.v, d.v, 0, 8, 1, 9, 4, 12, 5, 13) +
+                  __builtin_shufflevector(c.v, d.v, 2, 10, 3, 11, 6, 14, 7, 15);
+  const auto each = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
+                    __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+  const auto sums = __builtin_shufflevector(each, each, 0, 1, 2, 3) + __builtin_shufflevector(each, each, 4, 5, 6, 7);
+  __builtin_memcpy(to, &sums, sizeof(sums));
+}
 ICK_FLOATS Floats magnitude(Floats a) { return select(a.v < 0.0F, -a, a); }
 
 // c_0 + c_1 x + ... + c_(n-1) x^(n-1)

@@ -13,51 +13,126 @@ namespace {
 
 constexpr int kLanes = Floats::kWidth;
 
-// f(0), f(1), ..., f(n - 1), written out: a loop would keep a tile in memory.
-template <int n, class F>
-ICK_FLOATS void repeat(F f) {
-  [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) { (f(i), ...); }
-  (std::make_integer_sequence<int, n>());
-}
-
-// A tile of kRows rows by kWide registers: each number of a is multiplied with kWide registers of b.
-template <int kRows, int kWide>
-ICK_FLOATS void tile(int k, const float* a, int a_row, int a_column, const float* b, int b_row, float* to, int to_row) {
-  Floats sum[kRows][kWide];
-  repeat<kRows>([&](int r) { repeat<kWide>([&](int t) { sum[r][t] = 0.0F; }); });
-  for (int j = 0; j < k; ++j, a += a_column, b += b_row) {
+// A tile of kUnits units by kWide registers of rows, sum_j a_ij b_jr: each number of a is multiplied with kWide registers
+// of b. It starts at `start` of each unit, if there is one, and goes through end(place, sums). Loops are written out: a
+// tile in memory would be several times slower.
+template <int kUnits, int kWide, class End>
+ICK_FLOATS void tile(int k, const float* a, int a_row, int a_column, const float* b, const float* start, int place,
+                     End end) {
+  Floats sum[kUnits][kWide];
+#pragma GCC unroll 8
+  for (int i = 0; i < kUnits; ++i) {
+    const Floats from = start != nullptr ? start[i] : 0.0F;
+#pragma GCC unroll 8
+    for (int t = 0; t < kWide; ++t) sum[i][t] = from;
+  }
+  for (int j = 0; j < k; ++j, a += a_column, b += kRowsApart) {
     Floats line[kWide];
-    repeat<kWide>([&](int t) { line[t] = Floats::load(b + t * kLanes); });
-    repeat<kRows>([&](int r) {
-      const Floats one = a[r * a_row];
-      repeat<kWide>([&](int t) { sum[r][t] = sum[r][t] + one * line[t]; });
-    });
-  }
-  repeat<kRows>([&](int r) { repeat<kWide>([&](int t) { sum[r][t].store(to + r * to_row + t * kLanes); }); });
-}
-
-// All rows of a panel of kWide registers, in tiles of at most kRows rows and as even as can be: sums of few registers
-// would wait for each other.
-template <int kWide, int kRows>
-void panel(int m, int k, const float* a, int a_row, int a_column, const float* b, int b_row, float* to, int to_row) {
-  for (int tiles = (m + kRows - 1) / kRows; tiles > 0; --tiles) {
-    const int rows = (m + tiles - 1) / tiles;
-    [&]<int... i>(std::integer_sequence<int, i...>) {
-      ((rows == i + 1 ? tile<i + 1, kWide>(k, a, a_row, a_column, b, b_row, to, to_row) : void()), ...);
+#pragma GCC unroll 8
+    for (int t = 0; t < kWide; ++t) line[t] = Floats::load(b + t * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < kUnits; ++i) {
+      const Floats one = a[i * a_row];
+#pragma GCC unroll 8
+      for (int t = 0; t < kWide; ++t) sum[i][t] = sum[i][t] + one * line[t];
     }
-    (std::make_integer_sequence<int, kRows>());
-    a += rows * a_row, to += rows * to_row, m -= rows;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kUnits; ++i) {
+#pragma GCC unroll 8
+    for (int t = 0; t < kWide; ++t) end(place + i * kRowsApart + t * kLanes, sum[i][t]);
   }
 }
 
-// h <- phi(h), slope <- phi'(h), count in whole lanes; slope may be null.
+// f.operator()<n>() for a number n = 1, ..., kMost that is known only now.
+template <int kMost, class F>
+void with_number(int n, F f) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { ((n == i + 1 ? f.template operator()<i + 1>() : void()), ...); }
+  (std::make_integer_sequence<int, kMost>());
+}
+
+// All units of kWide registers of rows, in tiles of at most kUnits units and as even as can be: sums of few registers
+// would wait for each other.
+template <int kWide, int kUnits, class End>
+void panel(int m, int k, const float* a, int a_row, int a_column, const float* b, const float* start, int place,
+           End end) {
+  for (int tiles = (m + kUnits - 1) / kUnits; tiles > 0; --tiles) {
+    const int units = (m + tiles - 1) / tiles;
+    with_number<kUnits>(units, [&]<int n>() { tile<n, kWide>(k, a, a_row, a_column, b, start, place, end); });
+    a += units * a_row, place += units * kRowsApart, m -= units;
+    if (start != nullptr) start += units;
+  }
+}
+
+// end(place, values) for start + a b, (m, rows). Twelve sums, of six units by two registers or four by three, leave four
+// registers for the operands.
+template <class End>
+void product(int m, int k, const float* a, int a_row, int a_column, const float* b, const float* start, int rows,
+             End end) {
+  const int all = whole_floats(rows);
+  for (int r = 0; r < all;) {
+    const int left = (all - r) / kLanes, wide = left == 3 || left == 1 ? left : 2;
+    if (wide == 1) panel<1, 8>(m, k, a, a_row, a_column, b + r, start, r, end);
+    if (wide == 2) panel<2, 6>(m, k, a, a_row, a_column, b + r, start, r, end);
+    if (wide == 3) panel<3, 4>(m, k, a, a_row, a_column, b + r, start, r, end);
+    r += wide * kLanes;
+  }
+}
+
+struct Store {
+  float* to;
+  ICK_FLOATS void operator()(int place, Floats z) const { z.store(to + place); }
+};
+
+struct Multiply {
+  float* to;
+  ICK_FLOATS void operator()(int place, Floats z) const { (Floats::load(to + place) * z).store(to + place); }
+};
+
 template <class Phi>
-void activate(float* h, float* slope, int count) {
-  for (int i = 0; i < count; i += kLanes) {
+struct Activate {
+  float *h, *slope;  // slope may be null
+  ICK_FLOATS void operator()(int place, Floats z) const {
     Floats value, derivative;
-    Phi::both(Floats::load(h + i), value, derivative);
-    value.store(h + i);
-    if (slope != nullptr) derivative.store(slope + i);
+    Phi::both(z, value, derivative);
+    value.store(h + place);
+    if (slope != nullptr) derivative.store(slope + place);
+  }
+};
+
+template <class Phi>
+void hidden_layer(const FusedLayer& layer, const float* x, int rows, float* h, float* slope) {
+  product(layer.out, layer.in, layer.weight, 1, layer.out, x, layer.bias, rows, Activate<Phi>{h, slope});
+}
+
+// Sums over rows, sum_r a_ir b_jr, of kA by kB.
+template <int kA, int kB>
+ICK_FLOATS void dots(const float* a, const float* b, int rows, float* to, int to_row) {
+  Floats sum[kA][kB];
+#pragma GCC unroll 8
+  for (int i = 0; i < kA; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kB; ++j) sum[i][j] = 0.0F;
+  }
+  for (int r = 0; r < rows; r += kLanes) {
+    Floats line[kA];
+#pragma GCC unroll 8
+    for (int i = 0; i < kA; ++i) line[i] = Floats::load(a + i * kRowsApart + r);
+#pragma GCC unroll 8
+    for (int j = 0; j < kB; ++j) {
+      const Floats other = Floats::load(b + j * kRowsApart + r);
+#pragma GCC unroll 8
+      for (int i = 0; i < kA; ++i) sum[i][j] = sum[i][j] + line[i] * other;
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kA; ++i) {
+    if constexpr (kB == 4) {
+      totals(sum[i][0], sum[i][1], sum[i][2], sum[i][3], to + i * to_row);
+    } else {
+#pragma GCC unroll 8
+      for (int j = 0; j < kB; ++j) to[i * to_row + j] = total(sum[i][j]);
+    }
   }
 }
 
@@ -107,100 +182,95 @@ struct Erf {
 
 struct Named {
   std::string_view name;
-  void (*activate)(float*, float*, int);
+  void (*layer)(const FusedLayer&, const float*, int, float*, float*);
 };
-constexpr std::array kActivations = {Named{"relu", activate<Relu>}, Named{"gelu", activate<Gelu>},
-                                     Named{"silu", activate<Silu>}, Named{"tanh", activate<Tanh>},
-                                     Named{"erf", activate<Erf>}};
+constexpr std::array kActivations = {Named{"relu", hidden_layer<Relu>}, Named{"gelu", hidden_layer<Gelu>},
+                                     Named{"silu", hidden_layer<Silu>}, Named{"tanh", hidden_layer<Tanh>},
+                                     Named{"erf", hidden_layer<Erf>}};
 
 }  // namespace
 
-void fused_product(int m, int n, int k, const float* a, int a_row, int a_column, const float* b, int b_row, float* to,
-                   int to_row) {
-  // Twelve sums, of six rows by two registers, leave four registers for the operands.
-  int j = 0;
-  for (; j + 2 * kLanes <= n; j += 2 * kLanes) panel<2, 6>(m, k, a, a_row, a_column, b + j, b_row, to + j, to_row);
-  if (j < n) panel<1, 8>(m, k, a, a_row, a_column, b + j, b_row, to + j, to_row);
+void turn_in(FloatRows<const float> from, int rows, int columns, float* to) {
+  for (int c = 0; c < columns; ++c) {
+    const float* const column = from.at + c * from.column;
+    float* const line = to + c * kRowsApart;
+    if (from.row == 1) {
+      std::copy_n(column, rows, line);
+    } else {
+      for (int r = 0; r < rows; ++r) line[r] = column[r * from.row];
+    }
+    std::fill(line + rows, line + whole_floats(rows), 0.0F);
+  }
+}
+
+void turn_out(const float* from, int rows, int columns, FloatRows<float> to) {
+  for (int c = 0; c < columns; ++c) {
+    const float* const line = from + c * kRowsApart;
+    float* const column = to.at + c * to.column;
+    if (to.row == 1) {
+      std::copy_n(line, rows, column);
+    } else {
+      for (int r = 0; r < rows; ++r) column[r * to.row] = line[r];
+    }
+  }
+}
+
+void fused_product(int m, int k, const float* a, int a_row, int a_column, const float* b, int rows, float* to) {
+  product(m, k, a, a_row, a_column, b, nullptr, rows, Store{to});
+}
+
+void fused_outer(int m, int n, const float* a, const float* b, int rows, float* to) {
+  const int all = whole_floats(rows);
+  for (int j = 0; j < n; j += 4) {
+    with_number<4>(std::min(4, n - j), [&]<int kB>() {
+      for (int i = 0; i < m; i += 3) {
+        with_number<3>(std::min(3, m - i),
+                       [&]<int kA>() { dots<kA, kB>(a + i * kRowsApart, b + j * kRowsApart, all, to + i * n + j, n); });
+      }
+    });
+  }
 }
 
 bool FusedMlp::knows(std::string_view activation) {
   return std::any_of(kActivations.begin(), kActivations.end(), [&](const Named& n) { return n.name == activation; });
 }
 
-FusedMlp::FusedMlp(std::span<const FusedLayer> layers, std::string_view activation, bool with_gradients)
-    : in_row_(whole_floats(layers[0].in + 1)), layers_(layers.size()), with_gradients_(with_gradients) {
+FusedMlp::FusedMlp(std::span<const FusedLayer> layers, std::string_view activation, bool with_gradients) {
   for (const Named& each : kActivations) {
-    if (each.name == activation) activate_ = each.activate;
+    if (each.name == activation) hidden_ = each.layer;
   }
-  x_.assign(static_cast<std::size_t>(kChunkRows) * in_row_, 0.0F);
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    Layer& layer = layers_[l];
-    layer.in = layers[l].in, layer.out = layers[l].out;
-    layer.wide = whole_floats(layer.out), layer.row = whole_floats(layer.out + 1);
-    layer.weight.assign(static_cast<std::size_t>(layer.in + 1) * layer.wide, 0.0F);
-    layer.h.assign(static_cast<std::size_t>(kChunkRows) * layer.row, 0.0F);
-    if (!with_gradients) continue;
-    layer.transposed.assign(static_cast<std::size_t>(layer.out) * whole_floats(layer.in), 0.0F);
-    layer.slope.assign(layer.h.size(), 0.0F);
-    layer.gradient.assign(layer.weight.size(), 0.0F);
-  }
-}
-
-void FusedMlp::load(std::span<const FusedLayer> from) {
-  for (std::size_t l = 0; l < layers_.size(); ++l) {
-    Layer& layer = layers_[l];
-    for (int i = 0; i < layer.in; ++i) {
-      std::copy_n(from[l].weight + i * layer.out, layer.out, layer.weight.data() + i * layer.wide);
-    }
-    std::copy_n(from[l].bias, layer.out, layer.weight.data() + layer.in * layer.wide);
-    if (!with_gradients_ || l == 0) continue;
-    const int row = whole_floats(layer.in);
-    for (int i = 0; i < layer.in; ++i) {
-      for (int j = 0; j < layer.out; ++j) layer.transposed[j * row + i] = from[l].weight[i * layer.out + j];
-    }
+  for (const FusedLayer& layer : layers) {
+    layers_.push_back({layer.in, layer.out, float_columns(layer.out), float_columns(with_gradients ? layer.out : 0)});
   }
 }
 
 const float* FusedMlp::forward(const float* x, int rows) {
-  rows_ = rows;
-  const int in = layers_[0].in;
-  for (int r = 0; r < rows; ++r) {
-    std::copy_n(x + r * in, in, x_.data() + r * in_row_);
-    x_[r * in_row_ + in] = 1.0F;
+  x_ = x, rows_ = rows;
+  for (std::size_t l = 0; l + 1 < layers_.size(); ++l) {
+    Layer& layer = layers_[l];
+    hidden_(weights_[l], x, rows, layer.h.data(), layer.slope.empty() ? nullptr : layer.slope.data());
+    x = layer.h.data();
   }
-  const float* h = x_.data();
-  int h_row = in_row_;
-  for (Layer& layer : layers_) {
-    fused_product(rows, layer.wide, layer.in + 1, h, h_row, 1, layer.weight.data(), layer.wide, layer.h.data(),
-                  layer.row);
-    if (&layer != &layers_.back()) {
-      activate_(layer.h.data(), with_gradients_ ? layer.slope.data() : nullptr, rows * layer.row);
-      for (int r = 0; r < rows; ++r) layer.h[r * layer.row + layer.out] = 1.0F;
-    }
-    h = layer.h.data(), h_row = layer.row;
-  }
-  return h;
+  const FusedLayer& last = weights_.back();
+  float* const outputs = layers_.back().h.data();
+  product(last.out, last.in, last.weight, 1, last.out, x, last.bias, rows, Store{outputs});
+  return outputs;
 }
 
-// d/da_l is kept where phi'(a_l) was:  d/dW_l = h_{l-1}^T d/da_l,   d/da_{l-1} = phi'(a_{l-1}) (d/da_l W_l^T)
+// d/da_l is kept where phi'(a_l) was:  d/dW_l = h_{l-1} d/da_l^T,   d/da_{l-1} = phi'(a_{l-1}) (W_l d/da_l)
 void FusedMlp::backward(std::span<const FusedLayerGradient> gradients) {
   for (std::size_t l = layers_.size(); l-- > 0;) {
-    Layer& layer = layers_[l];
-    const float* const h = l > 0 ? layers_[l - 1].h.data() : x_.data();
-    const int h_row = l > 0 ? layers_[l - 1].row : in_row_;
-    fused_product(layer.in + 1, layer.wide, rows_, h, 1, h_row, layer.slope.data(), layer.row, layer.gradient.data(),
-                  layer.wide);
-    for (int i = 0; i < layer.in; ++i) {
-      std::copy_n(layer.gradient.data() + i * layer.wide, layer.out, gradients[l].weight + i * layer.out);
+    const FusedLayer& layer = weights_[l];
+    const float* const slope = layers_[l].slope.data();
+    fused_outer(layer.in, layer.out, l > 0 ? layers_[l - 1].h.data() : x_, slope, rows_, gradients[l].weight);
+    for (int j = 0; j < layer.out; ++j) {
+      Floats sum = 0.0F;
+      for (int r = 0; r < rows_; r += kLanes) sum = sum + Floats::load(slope + j * kRowsApart + r);
+      gradients[l].bias[j] = total(sum);
     }
-    std::copy_n(layer.gradient.data() + layer.in * layer.wide, layer.out, gradients[l].bias);
     if (l == 0) return;
-    Layer& before = layers_[l - 1];  // whose outputs are needed no more, and make room
-    fused_product(rows_, before.wide, layer.out, layer.slope.data(), layer.row, 1, layer.transposed.data(), before.wide,
-                  before.h.data(), before.row);
-    for (int i = 0; i < rows_ * before.row; i += kLanes) {
-      (Floats::load(before.slope.data() + i) * Floats::load(before.h.data() + i)).store(before.slope.data() + i);
-    }
+    product(layer.in, layer.out, layer.weight, layer.out, 1, slope, nullptr, rows_,
+            Multiply{layers_[l - 1].slope.data()});
   }
 }
 

@@ -4,13 +4,12 @@
 #include <string_view>
 #include <vector>
 
-// Fully connected networks on the fast path: one member on a chunk of rows that stays in the cache, in float32 on one
-// thread, forward and backward, without allocation. Torch-free; addresses in, addresses out.
-namespace ick {
+#include "net/float_rows.h"
 
-// Rows worked on together. With layers of 128, 32 and 32 units a chunk takes about 0.7 MB, within a second-level cache.
-// The same for any number of threads: sums over rows are sums over chunks, in order.
-inline constexpr int kChunkRows = 256;
+// Fully connected networks on the fast path: one member on a chunk of rows that stays in the cache, in float32 on one
+// thread, forward and backward, without allocation. Torch-free; addresses in, addresses out. Rows are turned on their
+// side everywhere: "(units, rows)" has kRowsApart numbers from unit to unit.
+namespace ick {
 
 // One layer of one member, h W + b.
 struct FusedLayer {
@@ -24,13 +23,11 @@ struct FusedLayerGradient {
   float* bias = nullptr;    // (out)
 };
 
-// Padded to whole lanes.
-constexpr int whole_floats(int count) { return (count + 7) / 8 * 8; }
+// to (m, rows) = a (m, k) b (k, rows); a_ij at a[i a_row + j a_column]. Rows are computed in whole lanes.
+void fused_product(int m, int k, const float* a, int a_row, int a_column, const float* b, int rows, float* to);
 
-// to (m, n) = a (m, k) b (k, n); a_ij at a[i row + j column], b and `to` with rows of b_row and to_row
-// numbers, n whole lanes.
-void fused_product(int m, int n, int k, const float* a, int a_row, int a_column, const float* b, int b_row, float* to,
-                   int to_row);
+// to (m, n) = a (m, rows) b (n, rows)^T, a dense matrix; rows in whole lanes, so that one side must be zero in the padding.
+void fused_outer(int m, int n, const float* a, const float* b, int rows, float* to);
 
 class FusedMlp {
  public:
@@ -39,39 +36,34 @@ class FusedMlp {
   // For networks of these layers' sizes.
   FusedMlp(std::span<const FusedLayer> layers, std::string_view activation, bool with_gradients);
 
-  int outputs() const { return layers_.back().out; }
-  int stride() const { return layers_.back().row; }  // numbers from row to row of outputs
+  int outputs() const { return static_cast<int>(layers_.back().out); }
 
-  // Takes the weights of a member. They are copied: what follows reads the copy.
-  void load(std::span<const FusedLayer> layers);
+  // The weights of a member, read wherever they are until the next call.
+  void load(std::span<const FusedLayer> layers) { weights_.assign(layers.begin(), layers.end()); }
 
-  // x (rows, in), rows <= kChunkRows -> outputs (rows, stride), which stay until the next call.
+  // x (in, rows), zero in the padding, which backward() reads again, -> outputs (out, rows), which stay until the next
+  // call.
   const float* forward(const float* x, int rows);
 
-  // After forward(): d_outputs (rows, stride), zero in the padding, is filled by the caller.
+  // After forward(): d_outputs (out, rows), zero in the padding, is filled by the caller.
   float* d_outputs() { return layers_.back().slope.data(); }
   // Sets the gradients of all layers.
   void backward(std::span<const FusedLayerGradient> gradients);
 
  private:
-  // A column of ones behind the inputs of a layer takes the bias for a further row of weights.
   struct Layer {
     int in = 0, out = 0;
-    int wide = 0, row = 0;          // out in whole lanes, and with room for the column of ones
-    std::vector<float> weight;      // (in + 1, wide), the bias last
-    std::vector<float> transposed;  // (out, in in whole lanes)
-    std::vector<float> h;           // (rows, row): outputs
-    std::vector<float> slope;       // (rows, row): phi'(a), then d/da
-    std::vector<float> gradient;    // (in + 1, wide)
+    FloatColumns h;      // (out, rows): outputs
+    FloatColumns slope;  // (out, rows): phi'(a), then d/da
   };
-  using Activate = void (*)(float* h, float* slope, int count);
+  // h (out, rows) <- phi(W^T x + b), slope <- phi'
+  using Forward = void (*)(const FusedLayer& layer, const float* x, int rows, float* h, float* slope);
 
   int rows_ = 0;
-  int in_row_ = 0;
-  std::vector<float> x_;  // (rows, in_row): inputs with a column of ones
+  const float* x_ = nullptr;
+  std::vector<FusedLayer> weights_;
   std::vector<Layer> layers_;
-  Activate activate_ = nullptr;
-  bool with_gradients_;
+  Forward hidden_ = nullptr;
 };
 
 }  // namespace ick

@@ -88,22 +88,24 @@ at::Tensor Mlp::fused(const at::Tensor& x) const {
     return layers;
   };
   at::Tensor f = at::empty({members, count, p}, at::kFloat);
-  std::vector<FusedMlp> networks;
-  std::vector<std::int64_t> loaded;  // member of each
+  struct Worker {
+    FusedMlp network;
+    FloatColumns x;
+  };
+  std::vector<Worker> own;
+  const auto width = static_cast<int>(rows.size(1));
   for (int w = 0; w < workers(); ++w) {
-    networks.emplace_back(layers_of(0), options_.activation.name, /*with_gradients=*/false);
-    loaded.push_back(-1);
+    own.push_back({FusedMlp(layers_of(0), options_.activation.name, /*with_gradients=*/false), float_columns(width)});
   }
   const std::int64_t chunks = (count + kChunkRows - 1) / kChunkRows;
   parallel(static_cast<int>(members * chunks), [&](int task, int worker) {
     const std::int64_t e = task / chunks, first = task % chunks * kChunkRows;
-    FusedMlp& network = networks[worker];
-    if (loaded[worker] != e) network.load(layers_of(e));
-    loaded[worker] = e;
     const int taken = static_cast<int>(std::min<std::int64_t>(kChunkRows, count - first));
-    const float* from = network.forward(rows.data_ptr<float>() + first * rows.size(1), taken);
-    float* to = f.data_ptr<float>() + (e * count + first) * p;
-    for (int r = 0; r < taken; ++r, from += network.stride(), to += p) std::copy_n(from, p, to);
+    auto& [network, turned] = own[worker];
+    turn_in({rows.data_ptr<float>() + first * width, width}, taken, width, turned.data());
+    network.load(layers_of(e));
+    turn_out(network.forward(turned.data(), taken), taken, static_cast<int>(p),
+             {f.data_ptr<float>() + (e * count + first) * p, p});
   });
   return f;
 }

@@ -72,6 +72,14 @@ std::optional<std::vector<FusedTermShape>> shapes_of(const Model& model) {
   return shapes;
 }
 
+// Rows from `first` on of tensor (rows, columns), or of a member of (E, rows, columns).
+FloatRows<const float> rows_from(const at::Tensor& of, std::int64_t first, std::int64_t member = 0) {
+  const std::int64_t start = of.dim() == 3 ? member * of.stride(0) : 0;
+  return {of.data_ptr<float>() + start + first * of.stride(-2), of.stride(-2), of.stride(-1)};
+}
+
+bool all_share(const at::Tensor& features) { return features.size(0) == 1 || features.stride(0) == 0; }
+
 int chunks_of(std::int64_t rows) { return static_cast<int>((rows + kChunkRows - 1) / kChunkRows); }
 
 }  // namespace
@@ -94,15 +102,50 @@ FusedStep::FusedStep(const Model& model, const FitOptions& options, at::Tensor l
       losses_(static_cast<std::size_t>(members_)) {
   for (const NamedTensor& each : parameters_) sizes_.push_back(each.value.numel() / members_);
   for (const std::int64_t size : sizes_) size_ += size;
-  for (const FusedTermShape& term : terms_) sources_ += term.networks.size();
+  for (const FusedTermShape& term : terms_) {
+    for (const FusedNetworkShape& network : term.networks) {
+      input_widths_.resize(std::max(input_widths_.size(), static_cast<std::size_t>(network.source) + 1));
+      input_widths_[static_cast<std::size_t>(network.source)] = network.widths[0];
+    }
+  }
 }
 
 void FusedStep::make_workers() {
   while (std::ssize(workers_) < ick::workers()) {
-    workers_.push_back({FusedModel(terms_, static_cast<int>(outputs_), true), std::vector<const float*>(sources_),
-                        std::vector<const float*>(terms_.size()), std::vector<const float*>(parameters_.size()),
-                        std::vector<float*>(parameters_.size()), std::vector<float*>(terms_.size())});
+    workers_.push_back({FusedModel(terms_, static_cast<int>(outputs_), true),
+                        std::vector<const float*>(input_widths_.size()), std::vector<const float*>(terms_.size()),
+                        std::vector<const float*>(parameters_.size()), std::vector<float*>(parameters_.size()),
+                        std::vector<float*>(terms_.size()), std::vector<FloatColumns>(terms_.size()),
+                        std::vector<FloatColumns>(terms_.size())});
   }
+}
+
+// What all members read, chunk by chunk.
+void FusedStep::turn(const Batch& batch, const std::vector<at::Tensor>& features) {
+  const std::int64_t count = batch.x.size(0);
+  const int chunks = chunks_of(count);
+  const auto room = [&](FloatColumns& columns, std::int64_t width) {
+    const auto wanted = static_cast<std::size_t>(chunks * width * kRowsApart);
+    if (columns.size() < wanted) columns.resize(wanted);
+  };
+  inputs_.resize(input_widths_.size()), shared_.resize(terms_.size());
+  for (std::size_t a = 0; a < inputs_.size(); ++a) room(inputs_[a], input_widths_[a]);
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    if (terms_[t].kernels && all_share(features[t])) room(shared_[t], terms_[t].features);
+  }
+  parallel(chunks, [&](int c, int) {
+    const std::int64_t first = static_cast<std::int64_t>(c) * kChunkRows;
+    const int rows = static_cast<int>(std::min<std::int64_t>(kChunkRows, count - first));
+    for (std::size_t a = 0; a < inputs_.size(); ++a) {
+      const int width = input_widths_[a];
+      turn_in(rows_from(batch.networks[a], first), rows, width, inputs_[a].data() + c * width * kRowsApart);
+    }
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      const int p = terms_[t].features;
+      if (!terms_[t].kernels || !all_share(features[t])) continue;
+      turn_in(rows_from(features[t], first), rows, p, shared_[t].data() + c * p * kRowsApart);
+    }
+  });
 }
 
 FusedStep::Chunk FusedStep::chunk_of(int task, std::int64_t rows, Members members) const {
@@ -120,17 +163,21 @@ FusedModel& FusedStep::load(int worker, std::int64_t member) {
   return of.model;
 }
 
-FusedRowsOf FusedStep::rows_of(int worker, const Batch& batch, const std::vector<at::Tensor>& features,
-                               const Chunk& chunk) {
+FusedRowsOf FusedStep::rows_of(int worker, const std::vector<at::Tensor>& features, const Chunk& chunk) {
   Worker& of = workers_[static_cast<std::size_t>(worker)];
-  for (std::size_t a = 0; a < of.inputs.size(); ++a) {
-    of.inputs[a] = batch.networks[a].data_ptr<float>() + chunk.first * batch.networks[a].size(1);
-  }
+  const auto c = static_cast<int>(chunk.first / kChunkRows);
+  for (std::size_t a = 0; a < of.inputs.size(); ++a)
+    of.inputs[a] = inputs_[a].data() + c * input_widths_[a] * kRowsApart;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     if (!terms_[t].kernels) continue;
-    const at::Tensor& z = features[t];
-    of.features[t] =
-        z.data_ptr<float>() + (z.size(0) > 1 ? chunk.member * z.stride(0) : 0) + chunk.first * terms_[t].features;
+    const int p = terms_[t].features;
+    if (all_share(features[t])) {
+      of.features[t] = shared_[t].data() + c * p * kRowsApart;
+      continue;
+    }
+    if (of.own[t].empty()) of.own[t] = float_columns(p);
+    turn_in(rows_from(features[t], chunk.first, chunk.member), chunk.rows, p, of.own[t].data());
+    of.features[t] = of.own[t].data();
   }
   return {of.inputs, of.features, chunk.rows};
 }
@@ -139,6 +186,7 @@ const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::
                                                  const std::vector<at::Tensor>& d_features, std::int64_t rows,
                                                  Members members) {
   make_workers();
+  turn(batch, features);
   const std::int64_t count = batch.x.size(0), own = members.end - members.first;
   const int chunks = chunks_of(count), tasks = static_cast<int>(own) * chunks;
   slots_.resize(std::max(slots_.size(), static_cast<std::size_t>((chunks - 1) * own * size_)));
@@ -155,7 +203,7 @@ const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::
     const Chunk chunk = chunk_of(task, count, members);
     Worker& of = workers_[static_cast<std::size_t>(worker)];
     FusedModel& model = load(worker, chunk.member);
-    const FusedRowsOf of_rows = rows_of(worker, batch, features, chunk);
+    const FusedRowsOf of_rows = rows_of(worker, features, chunk);
     model.forward(of_rows);
     FusedTarget target;
     target.kind = kind_;
@@ -173,13 +221,17 @@ const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::
       of.gradients[i] = number > 0 ? place : gradient(i, chunk.member);
       if (number > 0) place += sizes_[i];
     }
+    const auto wanted = [&](std::size_t t) { return t < d_features.size() && d_features[t].defined(); };
     for (std::size_t t = 0; t < terms_.size(); ++t) {
-      const bool wanted = t < d_features.size() && d_features[t].defined();
-      of.d_features[t] =
-          !wanted ? nullptr
-                  : d_features[t].data_ptr<float>() + (chunk.member * count + chunk.first) * terms_[t].features;
+      if (wanted(t) && of.d_own[t].empty()) of.d_own[t] = float_columns(terms_[t].features);
+      of.d_features[t] = wanted(t) ? of.d_own[t].data() : nullptr;
     }
     model.backward(of_rows, of.gradients, of.d_features);
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      if (!wanted(t)) continue;
+      const FloatRows<const float> to = rows_from(d_features[t], chunk.first, chunk.member);
+      turn_out(of.d_features[t], chunk.rows, terms_[t].features, {const_cast<float*>(to.at), to.row, to.column});
+    }
   });
 
   parallel(chunks > 1 ? static_cast<int>(own) : 0, [&](int task, int) {
@@ -205,12 +257,13 @@ const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::
 
 at::Tensor FusedStep::functions(const Batch& batch, const std::vector<at::Tensor>& features) {
   make_workers();
+  turn(batch, features);
   const std::int64_t count = batch.x.size(0);
   at::Tensor f = at::empty({members_, count, outputs_}, at::kFloat);
   const Members all{0, members_};
   parallel(static_cast<int>(members_) * chunks_of(count), [&](int task, int worker) {
     const Chunk chunk = chunk_of(task, count, all);
-    const double* const from = load(worker, chunk.member).forward(rows_of(worker, batch, features, chunk));
+    const double* const from = load(worker, chunk.member).forward(rows_of(worker, features, chunk));
     float* const to = f.data_ptr<float>() + (chunk.member * count + chunk.first) * outputs_;
     std::copy_n(from, chunk.rows * outputs_, to);
   });

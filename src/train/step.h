@@ -29,6 +29,7 @@ class FusedStep {
 
   // Mean losses of the members (others get 0), the mean being over `rows` rows, of which these are some. Sets the
   // gradients of these members' weights. `features` of each term are (1 or E, B, p); d_features are set where defined.
+  // Both are fastest with rows next to each other in memory: (E, p, B) transposed.
   const std::vector<double>& operator()(const Batch& batch, const std::vector<at::Tensor>& features,
                                         const std::vector<at::Tensor>& d_features, std::int64_t rows, Members members);
 
@@ -43,8 +44,9 @@ class FusedStep {
   };
   void make_workers();  // as many as there are by now
   Chunk chunk_of(int task, std::int64_t rows, Members members) const;
+  void turn(const Batch& batch, const std::vector<at::Tensor>& features);
   FusedModel& load(int worker, std::int64_t member);
-  FusedRowsOf rows_of(int worker, const Batch& batch, const std::vector<at::Tensor>& features, const Chunk& chunk);
+  FusedRowsOf rows_of(int worker, const std::vector<at::Tensor>& features, const Chunk& chunk);
 
   std::vector<FusedTermShape> terms_;
   std::int64_t members_, outputs_;
@@ -53,14 +55,17 @@ class FusedStep {
   std::vector<NamedTensor> parameters_;
   std::vector<std::int64_t> sizes_;  // of each, for one member
   std::int64_t size_ = 0;            // of all
-  std::size_t sources_ = 0;          // networks
+  std::vector<int> input_widths_;    // F of each source
 
   struct Worker {
     FusedModel model;
     std::vector<const float*> inputs, features, parameters;
     std::vector<float*> gradients, d_features;
+    std::vector<FloatColumns> own, d_own;  // of each term, (p, rows): features of a member, and their derivatives
   };
   std::vector<Worker> workers_;
+  std::vector<FloatColumns> inputs_;  // of each source, (chunks, F, rows): the batch on its side
+  std::vector<FloatColumns> shared_;  // of each term whose features all members share, (chunks, p, rows)
   std::vector<float> slots_;      // (chunks but the first, members, size): gradients of chunks, to be added in order
   std::vector<FusedCost> costs_;  // of each chunk
   std::vector<double> losses_;    // (E)

@@ -19,17 +19,60 @@ at::Tensor normals(at::IntArrayRef sizes, std::uint64_t seed) {
   return all;
 }
 
-TEST(FusedProduct, IsTheNaiveSum) {
-  for (const auto& [m, n, k] : {std::tuple{1, 8, 1}, {5, 16, 3}, {6, 24, 17}, {7, 40, 50}, {23, 56, 9}, {64, 8, 33}}) {
-    const at::Tensor a = normals({m, k}, 1), b = normals({k, n}, 2), to = at::zeros({m, n}, at::kFloat);
-    fused_product(m, n, k, a.data_ptr<float>(), k, 1, b.data_ptr<float>(), n, to.data_ptr<float>(), n);
-    const at::Tensor expected = a.to(at::kDouble).matmul(b.to(at::kDouble));
-    EXPECT_LT((to - expected).abs().max().item<double>(), 1e-5) << m << " " << n << " " << k;
+FloatColumns turned(const at::Tensor& rows) {  // (rows, columns)
+  FloatColumns columns = float_columns(static_cast<int>(rows.size(1)));
+  turn_in({rows.data_ptr<float>(), rows.stride(0), rows.stride(1)}, static_cast<int>(rows.size(0)),
+          static_cast<int>(rows.size(1)), columns.data());
+  return columns;
+}
 
-    const at::Tensor turned = a.t().contiguous();  // the same with a stored by columns
-    to.zero_();
-    fused_product(m, n, k, turned.data_ptr<float>(), 1, m, b.data_ptr<float>(), n, to.data_ptr<float>(), n);
-    EXPECT_LT((to - expected).abs().max().item<double>(), 1e-5);
+at::Tensor turned_back(const float* columns, int rows, int count) {
+  at::Tensor all = at::full({rows, count}, 7.0F);
+  turn_out(columns, rows, count, {all.data_ptr<float>(), count});
+  return all;
+}
+
+TEST(FloatRows, TurnThereAndBackFromEitherOrder) {
+  for (const int rows : {1, 7, 8, 50, kChunkRows}) {
+    const at::Tensor x = normals({rows, 5}, 3), by_columns = normals({5, rows}, 4).t();
+    for (const at::Tensor& each : {x, by_columns}) {
+      FloatColumns columns = turned(each);
+      for (int c = 0; c < 5; ++c) {
+        for (int r = 0; r < rows; ++r) ASSERT_EQ(columns[c * kRowsApart + r], each[r][c].item<float>());
+        for (int r = rows; r < whole_floats(rows); ++r) ASSERT_EQ(columns[c * kRowsApart + r], 0.0F);
+      }
+      EXPECT_TRUE(turned_back(columns.data(), rows, 5).equal(each));
+      at::Tensor other = at::zeros({5, rows}, at::kFloat);
+      turn_out(columns.data(), rows, 5, {other.data_ptr<float>(), 1, rows});
+      EXPECT_TRUE(other.t().equal(each));
+    }
+  }
+}
+
+TEST(FusedProduct, IsTheNaiveSum) {
+  for (const auto& [m, rows, k] :
+       {std::tuple{1, 8, 1}, {5, 16, 3}, {6, 24, 17}, {7, 40, 50}, {23, 57, 9}, {64, 3, 33}, {4, 256, 2}}) {
+    const at::Tensor a = normals({m, k}, 1), b = normals({rows, k}, 2);
+    const FloatColumns columns = turned(b);
+    FloatColumns to = float_columns(m);
+    fused_product(m, k, a.data_ptr<float>(), k, 1, columns.data(), rows, to.data());
+    const at::Tensor expected = b.to(at::kDouble).matmul(a.to(at::kDouble).t());
+    EXPECT_LT((turned_back(to.data(), rows, m) - expected).abs().max().item<double>(), 1e-5) << m << " " << rows;
+
+    const at::Tensor by_columns = a.t().contiguous();  // the same with a stored by columns
+    to = float_columns(m);
+    fused_product(m, k, by_columns.data_ptr<float>(), 1, m, columns.data(), rows, to.data());
+    EXPECT_LT((turned_back(to.data(), rows, m) - expected).abs().max().item<double>(), 1e-5);
+  }
+}
+
+TEST(FusedOuter, IsTheNaiveSumOverRows) {
+  for (const auto& [m, n, rows] : {std::tuple{1, 1, 1}, {3, 4, 8}, {4, 5, 17}, {7, 6, 50}, {2, 19, 256}}) {
+    const at::Tensor a = normals({rows, m}, 1), b = normals({rows, n}, 2);
+    const at::Tensor to = at::full({m, n}, 7.0F);
+    fused_outer(m, n, turned(a).data(), turned(b).data(), rows, to.data_ptr<float>());
+    const at::Tensor expected = a.to(at::kDouble).t().matmul(b.to(at::kDouble));
+    EXPECT_LT((to - expected).abs().max().item<double>(), 2e-5) << m << " " << n << " " << rows;
   }
 }
 
@@ -65,15 +108,11 @@ TEST_P(FusedNetwork, EqualsAutogradInDoublePrecision) {
   FusedMlp network(layers, activation, true);
   for (int twice = 0; twice < 2; ++twice) {  // nothing is left over from a first pass on more rows
     network.load(layers);
-    const float* const f = network.forward(x.data_ptr<float>(), of.rows);
-    const at::Tensor outputs = at::from_blob(const_cast<float*>(f), {of.rows, network.stride()}, at::kFloat)
-                                   .narrow(1, 0, network.outputs())
-                                   .clone();
+    const FloatColumns columns = turned(x);
+    const at::Tensor outputs = turned_back(network.forward(columns.data(), of.rows), of.rows, network.outputs());
     EXPECT_LT((outputs - h.detach()).abs().max().item<double>(), 5e-6);
     const at::Tensor signal = normals({of.rows, network.outputs()}, 60);
-    for (int r = 0; r < of.rows; ++r) {
-      std::copy_n(signal[r].data_ptr<float>(), network.outputs(), network.d_outputs() + r * network.stride());
-    }
+    turn_in({signal.data_ptr<float>(), network.outputs()}, of.rows, network.outputs(), network.d_outputs());
     network.backward(gradients);
     if (twice == 0) (h * signal).sum().backward();
     for (std::size_t l = 0; l < weights.size(); ++l) {
@@ -81,8 +120,7 @@ TEST_P(FusedNetwork, EqualsAutogradInDoublePrecision) {
       EXPECT_LT((d_weights[l] - exact_weights[l].grad()).abs().max().item<double>(), 3e-6 * scale) << "layer " << l;
       EXPECT_LT((d_biases[l] - exact_biases[l].grad()).abs().max().item<double>(), 3e-6 * scale) << "layer " << l;
     }
-    const at::Tensor more = normals({kChunkRows, of.widths[0]}, 70);
-    if (twice == 0) network.forward(more.data_ptr<float>(), kChunkRows);
+    if (twice == 0) network.forward(turned(normals({kChunkRows, of.widths[0]}, 70)).data(), kChunkRows);
   }
 }
 
@@ -100,12 +138,12 @@ TEST(FusedActivations, HoldOverTheWholeRange) {
     network.load(layers);
     const at::Tensor x =
         at::cat({at::linspace(-30.0, 30.0, 200, at::kFloat), at::tensor({-200.0F, -1e-3F, 1e-3F, 200.0F})});
-    const float* const f = network.forward(x.data_ptr<float>(), static_cast<int>(x.numel()));
+    const FloatColumns columns = turned(x.unsqueeze(1));
+    const float* const f = network.forward(columns.data(), static_cast<int>(x.numel()));
     const at::Tensor expected = find_activation(name)->value(x.to(at::kDouble));
     for (std::int64_t i = 0; i < x.numel(); ++i) {
       const double exact = expected[i].item<double>();
-      EXPECT_NEAR(f[i * network.stride()], exact, 3e-7 * (1.0 + std::abs(exact)))
-          << name << " of " << x[i].item<float>();
+      EXPECT_NEAR(f[i], exact, 3e-7 * (1.0 + std::abs(exact))) << name << " of " << x[i].item<float>();
     }
   }
 }
