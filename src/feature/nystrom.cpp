@@ -150,20 +150,41 @@ struct Result {
   std::vector<std::unique_ptr<Member>> members;  // with their factors, for the way back
 };
 
-// from (p, width) -> to (count, p)
+// Where features of a row, `row` numbers from row to row, and rows of a feature, `feature` numbers apart, are.
 template <class Number>
-void transpose_out(const double* from, int width, int count, int p, Number* to) {
+struct Place {
+  Number* at;
+  std::int64_t row, feature;
+
+  Place(const at::Tensor& z, std::int64_t member, std::int64_t first)
+      : at(z.data_ptr<std::remove_const_t<Number>>() + member * z.stride(0) + first * z.stride(1)),
+        row(z.stride(1)),
+        feature(z.stride(2)) {}
+};
+
+// from (p, width), `count` of them -> to
+template <class Number>
+void put_rows(const double* from, int width, int count, int p, Place<Number> to) {
+  if (to.row == 1) {
+    for (int i = 0; i < p; ++i) std::copy_n(from + i * width, count, to.at + i * to.feature);
+    return;
+  }
   for (int j = 0; j < count; ++j) {
-    for (int i = 0; i < p; ++i) to[j * p + i] = static_cast<Number>(from[i * width + j]);
+    for (int i = 0; i < p; ++i) to.at[j * to.row + i * to.feature] = static_cast<Number>(from[i * width + j]);
   }
 }
 
-// from (count, p) -> to (p, width), zero in the padding
+// from -> to (p, width), zero in the padding
 template <class Number>
-void transpose_in(const Number* from, int width, int count, int p, double* to) {
-  for (int i = 0; i < p; ++i) {
-    for (int j = 0; j < count; ++j) to[i * width + j] = from[j * p + i];
-    for (int j = count; j < width; ++j) to[i * width + j] = 0.0;
+void take_rows(Place<const Number> from, int width, int count, int p, double* to) {
+  for (int i = 0; i < p; ++i, to += width) {
+    const Number* const feature = from.at + i * from.feature;
+    if (from.row == 1) {
+      std::copy_n(feature, count, to);
+    } else {
+      for (int j = 0; j < count; ++j) to[j] = feature[j * from.row];
+    }
+    std::fill(to + count, to + width, 0.0);
   }
 }
 
@@ -185,7 +206,8 @@ Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& po
   const std::int64_t members = raw.size(0), n = x.size(0), size = layout.points * ((n + 3) / 4 * 4);
   const int p = layout.points;
   Result result;
-  result.z = at::empty({members, n, p}, dtype);
+  // On the way to a loss, features are turned on their side as they are computed: who needs gradients reads columns.
+  result.z = keep ? at::empty({members, p, n}, dtype).transpose(1, 2) : at::empty({members, n, p}, dtype);
   result.steps.assign(members, 0);
   result.members.resize(members);
   if (keep) result.exact = at::empty({members, size}, at::kDouble);
@@ -201,11 +223,10 @@ Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& po
     if (!keep) scratch.resize(static_cast<std::size_t>(p) * rows.width);
     double* exact = keep ? result.exact.data_ptr<double>() + block.member * size + block.first * p : scratch.data();
     result.members[block.member]->nystrom.features(rows, exact);
-    const std::int64_t to = (block.member * n + block.first) * p;
     if (dtype == at::kFloat) {
-      transpose_out(exact, rows.width, block.count, p, result.z.data_ptr<float>() + to);
+      put_rows(exact, rows.width, block.count, p, Place<float>(result.z, block.member, block.first));
     } else {
-      transpose_out(exact, rows.width, block.count, p, result.z.data_ptr<double>() + to);
+      put_rows(exact, rows.width, block.count, p, Place<double>(result.z, block.member, block.first));
     }
   });
   return result;
@@ -231,7 +252,7 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
     const auto capsule = context->saved_data["holder"].toCapsule();
     const auto* holder = static_cast<const Holder*>(capsule.get());
     const Layout& layout = *holder->layout;
-    const at::Tensor d_out = gradients[0].contiguous();
+    const at::Tensor& d_out = gradients[0];
     const std::int64_t members = raw.size(0), n = x.size(0), count = raw.size(1), width = points.size(-1);
     const int p = layout.points;
     at::Tensor d_raw = at::zeros_like(raw);
@@ -243,11 +264,10 @@ struct FusedNode : torch::autograd::Function<FusedNode> {
       static thread_local std::vector<double> inputs, slopes;
       const FusedRows rows = embed_block(layout, x, block.first, block.count, inputs);
       slopes.resize(static_cast<std::size_t>(p) * rows.width);
-      const std::int64_t from = (block.member * n + block.first) * p;
       if (d_out.scalar_type() == at::kFloat) {
-        transpose_in(d_out.data_ptr<float>() + from, rows.width, block.count, p, slopes.data());
+        take_rows(Place<const float>(d_out, block.member, block.first), rows.width, block.count, p, slopes.data());
       } else {
-        transpose_in(d_out.data_ptr<double>() + from, rows.width, block.count, p, slopes.data());
+        take_rows(Place<const double>(d_out, block.member, block.first), rows.width, block.count, p, slopes.data());
       }
       const double* z = exact.data_ptr<double>() + block.member * exact.size(1) + block.first * p;
       sums[task] = nystrom.nothing(static_cast<std::size_t>(count), layout.train_points);

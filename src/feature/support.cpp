@@ -55,7 +55,7 @@ at::Tensor checked_rows(const at::Tensor& x, const Kernel& kernel) {
 }
 
 at::Tensor checked_features(const at::Tensor& z) {
-  const at::Tensor values = z.detach().contiguous();
+  const at::Tensor values = z.is_non_overlapping_and_dense() ? z.detach() : z.detach().contiguous();  // in any order
   const bool finite = values.scalar_type() == at::kFloat
                           ? all_finite<std::uint32_t>(values.data_ptr<float>(), values.numel())
                           : all_finite<std::uint64_t>(values.data_ptr<double>(), values.numel());
