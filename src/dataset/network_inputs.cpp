@@ -3,12 +3,15 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <set>
 
 #include "dataset/recipe.h"
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 
@@ -22,19 +25,83 @@ std::string named(const std::string& column) { return "column \"" + column + "\"
 
 }  // namespace
 
-Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm) {
-  const auto each_value = [&](auto visit) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (use[i] && !std::isnan(values[i])) visit(of_logarithm ? std::log(values[i]) : values[i]);
+namespace {
+
+// Of the values that are in use and there.
+struct Moments {
+  double count = 0.0, mean = 0.0, squares = 0.0;  // sum (v - mean)^2
+  bool has_gaps = false;
+
+  // Both together (Chan, Golub and LeVeque 1979).
+  void operator+=(const Moments& other) {
+    has_gaps = has_gaps || other.has_gaps;
+    if (other.count == 0.0) return;
+    const double all = count + other.count, apart = other.mean - mean;
+    mean += apart * other.count / all;
+    squares += other.squares + apart * apart * count * other.count / all;
+    count = all;
+  }
+};
+
+// Of rows that fit into the first-level cache.
+constexpr std::size_t kFewRows = 2048;
+Moments moments_of_few(std::span<const double> values, std::size_t first, const std::vector<bool>& use,
+                       bool of_logarithm) {
+  std::array<double, kFewRows> kept;
+  std::size_t count = 0, used = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    kept[count] = values[i];
+    const bool in_use = use[first + i];
+    used += in_use;
+    count += in_use && !std::isnan(values[i]);
+  }
+  Moments found;
+  found.has_gaps = count < used;
+  if (count == 0) return found;
+  if (of_logarithm)
+    std::transform(kept.begin(), kept.begin() + count, kept.begin(), [](double v) { return std::log(v); });
+  // Four sums: one addition need not wait for the last.
+  const auto sum_of = [&](const auto& term) {
+    std::array<double, 4> sums = {};
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+      for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += term(kept[i + lane]);
     }
+    for (; i < count; ++i) sums[0] += term(kept[i]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   };
-  double sum = 0.0, count = 0.0, squares = 0.0;
-  each_value([&](double value) { sum += value, ++count; });
-  const double mean = count > 0.0 ? sum / count : 0.0;
-  each_value([&](double value) { squares += (value - mean) * (value - mean); });
-  const double sd = count > 0.0 ? std::sqrt(squares / count) : 0.0;
+  found.count = static_cast<double>(count);
+  found.mean = sum_of([](double v) { return v; }) / found.count;
+  found.squares = sum_of([&](double v) { return (v - found.mean) * (v - found.mean); });
+  return found;
+}
+
+// Workers share out blocks, which are the same for any number of them.
+Moments moments_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm = false) {
+  constexpr std::size_t kBlock = 32 * kFewRows;
+  std::vector<Moments> blocks((values.size() + kBlock - 1) / kBlock);
+  parallel(static_cast<int>(blocks.size()), [&](int block, int) {
+    const std::size_t from = static_cast<std::size_t>(block) * kBlock, end = std::min(from + kBlock, values.size());
+    for (std::size_t first = from; first < end; first += kFewRows) {
+      blocks[block] += moments_of_few(values.subspan(first, std::min(kFewRows, end - first)), first, use, of_logarithm);
+    }
+  });
+  return std::accumulate(blocks.begin(), blocks.end(), Moments(), [](Moments all, const Moments& block) {
+    all += block;
+    return all;
+  });
+}
+
+Scaling scaling_by(const Moments& moments) {
+  const double sd = moments.count > 0.0 ? std::sqrt(moments.squares / moments.count) : 0.0;
   // A constant column has no scale; rounding of its mean must not become one.
-  return {mean, sd > 1e-12 * std::abs(mean) && std::isfinite(sd) ? sd : 0.0};
+  return {moments.mean, sd > 1e-12 * std::abs(moments.mean) && std::isfinite(sd) ? sd : 0.0};
+}
+
+}  // namespace
+
+Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm) {
+  return scaling_by(moments_of(values, use, of_logarithm));
 }
 
 void refuse_bytes(const Column& column) {
@@ -96,11 +163,10 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
     fitted.info.levels = levels_of(column, use);
     return fitted;
   }
-  fitted.scaling = scaling_of(column.values, use);
+  const Moments moments = moments_of(column.values, use);
+  fitted.scaling = scaling_by(moments);
   if (fitted.scaling.sd == 0.0) fitted.scaling.sd = 1.0;
-  for (std::size_t i = 0; i < column.values.size(); ++i) {
-    fitted.has_gaps = fitted.has_gaps || (use[i] && std::isnan(column.values[i]));
-  }
+  fitted.has_gaps = moments.has_gaps;
   return fitted;
 }
 

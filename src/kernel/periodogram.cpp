@@ -1,7 +1,9 @@
 #include "ick/kernel/periodogram.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <numbers>
 #include <numeric>
@@ -16,8 +18,8 @@ namespace {
 
 constexpr std::size_t kMostRows =
     4096;  // a seeded draw of more: uneven places show frequencies beyond half their own density
-constexpr std::size_t kMostSteps = 20000;  // of the frequency grid
-constexpr double kStepsPerCycle = 5.0;     // grid steps within 1 / span, the width of a peak
+constexpr std::size_t kMostSteps = (1 << 17) - 1;  // of the frequency grid: a day in 70 years; 2^20 places
+constexpr double kStepsPerCycle = 5.0;             // grid steps within 1 / span, the width of a peak
 
 // y less its least-squares line over x
 void remove_line(const std::vector<double>& x, std::vector<double>& y) {
@@ -42,43 +44,95 @@ double highest_frequency(std::vector<double> x, double span) {
   return std::min(0.5 / gaps[gaps.size() / 2], static_cast<double>(kMostSteps) / (kStepsPerCycle * span));
 }
 
-// Share of the variance of y that a + b cos(2 pi f x) + c sin(2 pi f x) explains, on the grid f = step, 2 step, ...
-// (generalised Lomb-Scargle, Zechmeister and Kuerster 2009).
+struct Complex {
+  double re = 0.0, im = 0.0;
+};
+
+// to_k = sum_j from_j e^(-2 pi i j k / n) for n a power of two, the even places and then the odd ones (Cooley and Tukey
+// 1965). `turns` holds e^(-2 pi i k / N), every `stride`th of which is one of n.
+void transform(const Complex* from, std::size_t stride, Complex* to, std::size_t n, const Complex* turns) {
+  if (n == 1) {
+    *to = *from;
+    return;
+  }
+  const std::size_t half = n / 2;
+  transform(from, 2 * stride, to, half, turns);
+  transform(from + stride, 2 * stride, to + half, half, turns);
+  for (std::size_t k = 0; k < half; ++k) {
+    const Complex turn = turns[k * stride], odd = to[k + half], even = to[k];
+    const Complex turned = {turn.re * odd.re - turn.im * odd.im, turn.re * odd.im + turn.im * odd.re};
+    to[k] = {even.re + turned.re, even.im + turned.im};
+    to[k + half] = {even.re - turned.re, even.im - turned.im};
+  }
+}
+
+// sum_j (a_j + i b_j) e^(-2 pi i k t_j), 0 <= t_j < 1, for k from 0 to `most` and, from the end on, from -1 to -`most`:
+// each number is spread over its neighbourhood by a bell whose own transform is divided out again (Greengard and Lee
+// 2004). Exact to some 1e-12 of sum_j |a_j + i b_j|.
+std::vector<Complex> uneven_transform(const std::vector<double>& t, const std::vector<double>& a,
+                                      const std::vector<double>& b, std::size_t most) {
+  constexpr int kReach = 12;  // places to either side
+  const std::size_t size = std::max<std::size_t>(64, std::bit_ceil(4 * (most + 1)));
+  const auto places = static_cast<double>(size);
+  const double pi = std::numbers::pi, half = places / 2.0;
+  const double width = pi * kReach / (half * half * 3.0);  // tau, for twice as many places as frequencies
+  std::vector<Complex> grid(size), turns(size / 2), found(size);
+  for (std::size_t j = 0; j < t.size(); ++j) {
+    const auto home = static_cast<std::int64_t>(t[j] * places);
+    for (std::int64_t place = home - kReach + 1; place <= home + kReach; ++place) {
+      const double off = 2.0 * pi * (t[j] - static_cast<double>(place) / places);
+      const double bell = std::exp(-off * off / (4.0 * width));
+      Complex& at = grid[static_cast<std::size_t>(place) & (size - 1)];
+      at.re += bell * a[j];
+      at.im += bell * b[j];
+    }
+  }
+  for (std::size_t k = 0; k < turns.size(); ++k) {
+    const double angle = 2.0 * pi * static_cast<double>(k) / places;
+    turns[k] = {std::cos(angle), -std::sin(angle)};
+  }
+  transform(grid.data(), 1, found.data(), size, turns.data());
+  const double unit = std::sqrt(pi / width) / places;
+  for (std::size_t k = 0; k <= most; ++k) {
+    const double scale = unit * std::exp(width * static_cast<double>(k) * static_cast<double>(k));
+    found[k].re *= scale, found[k].im *= scale;
+    if (k > 0) found[size - k].re *= scale, found[size - k].im *= scale;
+  }
+  return found;
+}
+
+}  // namespace
+
+// Generalised Lomb-Scargle (Zechmeister and Kuerster 2009), all frequencies at once: squares of waves are waves of
+// twice the frequency, cos^2 u = (1 + cos 2u) / 2 and cos u sin u = sin(2u) / 2.
 std::vector<double> periodogram(const std::vector<double>& x, const std::vector<double>& y, double step,
                                 std::size_t steps) {
-  const std::size_t rows = x.size();
-  const auto n = static_cast<double>(rows);
-  std::vector<double> cosine(rows, 1.0), sine(rows, 0.0), turn_cosine(rows), turn_sine(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    turn_cosine[i] = std::cos(2.0 * std::numbers::pi * step * x[i]);
-    turn_sine[i] = std::sin(2.0 * std::numbers::pi * step * x[i]);
-  }
+  const auto n = static_cast<double>(x.size());
+  std::vector<double> turn(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) turn[i] = step * x[i] - std::floor(step * x[i]);
+  const std::vector<Complex> sums = uneven_transform(turn, std::vector<double>(x.size(), 1.0), y, 2 * steps);
+  // Of ones and of y together: the first is the part that k and -k share, the second what they differ by.
+  const auto of_ones = [&](std::size_t k) -> Complex {  // sums of cosines and sines
+    const Complex &ahead = sums[k], &back = sums[sums.size() - k];
+    return {0.5 * (ahead.re + back.re), 0.5 * (back.im - ahead.im)};
+  };
+  const auto of_y = [&](std::size_t k) -> Complex {
+    const Complex &ahead = sums[k], &back = sums[sums.size() - k];
+    return {0.5 * (ahead.im + back.im), 0.5 * (ahead.re - back.re)};
+  };
   const double yy = std::inner_product(y.begin(), y.end(), y.begin(), 0.0);
   std::vector<double> power(steps);
   for (std::size_t f = 0; f < steps; ++f) {
-    double c = 0.0, s = 0.0, cc = 0.0, cs = 0.0, yc = 0.0, ys = 0.0;
-    for (std::size_t i = 0; i < rows; ++i) {  // one step further round the circle
-      const double next = cosine[i] * turn_cosine[i] - sine[i] * turn_sine[i];
-      sine[i] = sine[i] * turn_cosine[i] + cosine[i] * turn_sine[i];
-      cosine[i] = next;
-      c += cosine[i];
-      s += sine[i];
-      cc += cosine[i] * cosine[i];
-      cs += cosine[i] * sine[i];
-      yc += y[i] * cosine[i];
-      ys += y[i] * sine[i];
-    }
-    const double ss = n - cc - s * s / n;  // sin^2 = 1 - cos^2, and less the means
-    cc -= c * c / n;
-    cs -= c * s / n;
+    const auto [c, s] = of_ones(f + 1);
+    const auto [c2, s2] = of_ones(2 * (f + 1));
+    const auto [yc, ys] = of_y(f + 1);
+    const double cc = 0.5 * (n + c2) - c * c / n, ss = 0.5 * (n - c2) - s * s / n, cs = 0.5 * s2 - c * s / n;
     const double determinant = cc * ss - cs * cs;
     const bool flat = determinant < 1e-9 * n * n;  // the wave is constant on the rows
     power[f] = flat ? 0.0 : (yc * yc * ss + ys * ys * cc - 2.0 * yc * ys * cs) / (determinant * yy);
   }
   return power;
 }
-
-}  // namespace
 
 std::vector<double> strongest_frequencies(std::span<const double> x, std::span<const double> y, int count) {
   if (x.size() != y.size()) throw UsageError("a spectrum needs as many values as places");

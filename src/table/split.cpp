@@ -270,7 +270,11 @@ class Splitter {
     std::vector<double> instants;  // the latest first
     instants.reserve(count_);
     each_row([&](std::size_t row) { instants.push_back(time.values[row]); });
-    std::sort(instants.begin(), instants.end(), std::greater<>());
+    if (std::is_sorted(instants.begin(), instants.end())) {  // as most tables are
+      std::reverse(instants.begin(), instants.end());
+    } else {
+      std::sort(instants.begin(), instants.end(), std::greater<>());
+    }
     const double target = split_.share * static_cast<double>(count_);
     double nearest = std::numeric_limits<double>::infinity(), first = 0.0;
     for (auto next = instants.begin(); next != instants.end();) {

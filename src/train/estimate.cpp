@@ -18,7 +18,7 @@ namespace ick {
 namespace {
 
 constexpr double kUnitsPerPixel = 40.0;  // that a network on images holds, about
-constexpr double kWarmStart = 4.0;       // seconds, about, whatever the table
+constexpr double kWarmStart = 1.0;       // seconds, about, whatever the table
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();

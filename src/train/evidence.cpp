@@ -1,12 +1,15 @@
 #include "train/evidence.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "ick/base/error.h"
 #include "posterior/bilinear.h"
+#include "train/fused_evidence.h"
 
 namespace ick {
 
@@ -26,6 +29,68 @@ at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& 
   const at::Tensor whitened = at::linalg_solve_triangular(factor, columns, false);
   const double count = static_cast<double>(columns.size(1));
   return 0.5 * kLog2Pi + (factor.diagonal().log().sum() + 0.5 * whitened.square().sum() / count) / n;
+}
+
+namespace {
+
+std::vector<double> numbers_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous();
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+std::vector<FusedTerm> fused_terms(const Kernel& kernel, const at::Tensor& x) {
+  std::vector<FusedTerm> terms;
+  for (const std::vector<Factor>& factors : kernel.terms()) {
+    std::vector<FusedFactor> fused;
+    std::vector<at::Tensor> columns;
+    int inputs = 0;
+    for (const Factor& f : factors) {
+      check_levels(f, x);
+      fused.push_back({f.row->index, f.structure, static_cast<int>(f.first_parameter), inputs});
+      columns.push_back(Kernel::embed(f, x));
+      inputs += f.structure.inputs;
+    }
+    terms.push_back({FusedProduct(std::move(fused)), numbers_of(at::cat(columns, 1)), inputs});
+  }
+  return terms;
+}
+
+// The cost as one node of the graph, with the derivatives that came along.
+struct KnownSlopes : torch::autograd::Function<KnownSlopes> {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& raw,
+                            const at::Tensor& log_noise, const at::Tensor& d_raw, const FusedEvidence::Value& value) {
+    context->save_for_backward({d_raw, at::full_like(log_noise, value.d_log_noise)});
+    return at::full({}, value.cost, raw.options());
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 const torch::autograd::variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    return {gradients[0] * saved[0], gradients[0] * saved[1], at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+ExactEvidence::ExactEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y)
+    : kernel_(kernel),
+      fused_(std::make_shared<const FusedEvidence>(fused_terms(kernel, x), static_cast<int>(kernel.parameters().size()),
+                                                   share, numbers_of(y), static_cast<int>(x.size(0)))) {}
+
+at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
+  const at::Tensor& raw = kernel_.parameters().raw();  // (1, P)
+  const std::vector<ParameterSet::Column> columns = kernel_.parameters().columns();
+  std::vector<double> theta = numbers_of(raw);
+  at::Tensor d_raw = at::zeros_like(raw);
+  for (std::size_t i = 0; i < theta.size(); ++i) {
+    if (!columns[i].fixed) d_raw.data_ptr<double>()[i] = constrain_slope(columns[i].constraint, theta[i]);
+    theta[i] = constrain(columns[i].constraint, theta[i]);
+  }
+  const auto found = (*fused_)(theta.data(), log_noise.item<double>());
+  if (!found) {
+    throw NumericError("a covariance of the training rows has no Cholesky factor; bound the kernel's parameters");
+  }
+  for (std::size_t i = 0; i < theta.size(); ++i) d_raw.data_ptr<double>()[i] *= found->d_theta[i];
+  return KnownSlopes::apply(raw, log_noise, d_raw, *found);
 }
 
 at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Tensor& y, const at::Tensor& log_noise) {
@@ -97,10 +162,22 @@ Evaluation EvidenceSearch::operator()(const std::vector<double>& at) {
   return evaluation;
 }
 
-LbfgsResult EvidenceSearch::search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress) {
+LbfgsResult EvidenceSearch::search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress,
+                                   const std::vector<double>& units) {
   LbfgsOptions options;
   options.iterations = iterations;
-  return minimise([this](const std::vector<double>& at) { return (*this)(at); }, from, options, progress);
+  const auto measured = [&](std::vector<double> numbers, bool up) {
+    for (std::size_t i = 0; i < units.size(); ++i) numbers[i] *= up ? units[i] : 1.0 / units[i];
+    return numbers;
+  };
+  const auto cost = [&](const std::vector<double>& at) {
+    Evaluation found = (*this)(measured(at, true));
+    found.gradient = measured(std::move(found.gradient), true);
+    return found;
+  };
+  LbfgsResult found = minimise(cost, measured(from, false), options, progress);
+  found.x = measured(std::move(found.x), true);
+  return found;
 }
 
 }  // namespace ick

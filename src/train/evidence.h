@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,18 @@ namespace ick {
 // (n, M) for the mean over M columns, all in float64; `log_noise` () is log s^2. NumericError when there is no factor.
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise);
+
+// The same of rows that stay, by the fast path: its derivatives are found along with it. `kernel` has one member.
+class FusedEvidence;
+class ExactEvidence {
+ public:
+  ExactEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y);
+  at::Tensor operator()(const at::Tensor& log_noise) const;  // with the kernel's present parameters
+
+ private:
+  Kernel kernel_;
+  std::shared_ptr<const FusedEvidence> fused_;
+};
 
 // The same for a model of kernels only, through its features, O(n P^2):
 //   A = I + Phi'Phi / s^2
@@ -41,7 +54,9 @@ class EvidenceSearch {
 
   const std::vector<double>& start() const { return start_; }
   Evaluation operator()(const std::vector<double>& at);  // leaves the kernel's parameters there
-  LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {});
+  // `units`, when given, measure the numbers: a step of one means as much in each.
+  LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {},
+                     const std::vector<double>& units = {});
 
  private:
   Kernel& kernel_;

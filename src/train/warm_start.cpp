@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -23,8 +24,10 @@ constexpr int kPeaks = 4;                       // of the spectrum tried
 constexpr int kScreening = 6, kPolishing = 40;  // steps of L-BFGS for each candidate, and for the best
 constexpr std::int64_t kMostSurrogateColumns = 64;
 
+// Kernels that start from the spectrum.
 bool repeats(const Call& call) {
-  return call.name == "periodic" || call.name == "cosine" || call.name == "spectral_mixture";
+  if (call.name == "spectral_mixture") return call.find("mean") == nullptr;
+  return (call.name == "periodic" || call.name == "cosine") && call.find("period") == nullptr;
 }
 
 // Rows with the least values of the first kernel column from `from` on, in their order: one pass, without sorting all.
@@ -185,6 +188,30 @@ std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const 
   return found;
 }
 
+// What measures each raw number and log s^2 in the search: one, but for a period that the formula states, which is near
+// the truth: a radian at the ends of the range. A percent of a day is little over a week and everything over a year.
+std::vector<double> units_of(const Kernel& kernel, const SumOfProducts& products, const at::Tensor& x) {
+  std::vector<double> units(kernel.parameters().size() + 1, 1.0);
+  const at::Tensor range = std::get<0>(x.max(0)) - std::get<0>(x.min(0));  // (D)
+  for (std::size_t t = 0; t < products.size(); ++t) {
+    for (std::size_t f = 0; f < products[t].size(); ++f) {
+      const Factor& factor = kernel.terms()[t][f];
+      if (products[t][f].find("period") == nullptr) continue;
+      for (const Parameter& each : kernel.parameters().parameters()) {
+        const bool owned =
+            each.first >= factor.first_parameter && each.first < factor.first_parameter + factor.parameter_count;
+        if (!owned || !each.path.ends_with(".period") || each.constraint.kind != Constraint::Kind::positive) continue;
+        const at::Tensor period = kernel.parameters().natural(each.path).detach();  // (1, count)
+        for (std::int64_t i = 0; i < each.count; ++i) {
+          const double cycles = (range[factor.columns[i]] / period[0][i]).item<double>();
+          units[each.first + i] = 1.0 / std::max(1.0, 2.0 * std::numbers::pi * cycles);
+        }
+      }
+    }
+  }
+  return units;
+}
+
 // Networks start as draws of the prior: a variance above one that the stand-ins found would only make them start far
 // out.
 void limit_variance(Model& model, const at::Tensor& x) {
@@ -233,22 +260,24 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Fam
   const at::Tensor y = stand_in_targets(few, family, model.outputs());
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
   Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
-  EvidenceSearch objective(
-      kernel, surrogate.products, few.size(),
-      [&](const at::Tensor& noise) { return exact_evidence(kernel, model.spec().share(), surrogate.x, y, noise); },
-      log_noise);
+  EvidenceSearch objective(kernel, surrogate.products, few.size(),
+                           ExactEvidence(kernel, model.spec().share(), surrogate.x, y), log_noise);
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
+  const std::vector<double> units = units_of(kernel, surrogate.products, surrogate.x);
+  const auto search = [&](const std::vector<double>& from, int steps) {
+    return objective.search(from, steps, go_on, units);
+  };
 
   const auto lengthscales = free_columns(kernel, surrogate.products, "lengthscale");
   const std::vector<double> start = objective.start();
-  LbfgsResult best = objective.search(start, kScreening, go_on);
+  LbfgsResult best = search(start, kScreening);
   for (const double factor : {0.3, 0.1}) {
     if (lengthscales.empty()) break;
     std::vector<double> from = start;
     for (const auto& columns : lengthscales) {
       for (const std::int64_t column : columns) from[column] += std::log(factor);
     }
-    LbfgsResult found = objective.search(from, kScreening, go_on);
+    LbfgsResult found = search(from, kScreening);
     if (found.value < best.value) best = std::move(found);
   }
   // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
@@ -257,7 +286,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Fam
   for (const auto& columns : free_columns(kernel, surrogate.products, "period")) {
     const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
       for (const std::int64_t each : columns) from[each] = log_period(from[each]);
-      LbfgsResult found = objective.search(from, steps, go_on);
+      LbfgsResult found = search(from, steps);
       if (found.value < best.value) best = std::move(found);
     };
     const std::vector<double> from_here = best.x;
@@ -270,7 +299,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Fam
       try_from(best.x, kPolishing, [&](double log_period) { return log_period + std::log(factor); });
     }
   }
-  best = objective.search(best.x, kPolishing, go_on);
+  best = search(best.x, kPolishing);
 
   objective(best.x);  // leaves the best values in `kernel`
   for (const Parameter& each : model.kernel().parameters().parameters()) {

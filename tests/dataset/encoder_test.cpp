@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "support/table_case.h"
 #include "table/scratch.h"
 
@@ -51,6 +52,60 @@ TEST(Encoder, ScalesByTheTrainingRowsAlone) {
   EXPECT_EQ(k.summary.high, 6.0);
   EXPECT_DOUBLE_EQ(k.summary.root_mean_square, std::sqrt(41.0 / 3.0));
   EXPECT_EQ(k.summary.rows, 3);
+}
+
+// Many rows go through blocks that workers share out: against sums in long double, and the same for any number of them.
+TEST(Encoder, ScalesManyRowsAsFew) {
+  const std::size_t rows = 70'001;
+  std::vector<double> a, y;
+  Bools use;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto number = static_cast<double>(i);
+    a.push_back(i % 7 == 3 ? kGap : 1e6 + 3.0 * std::sin(number));
+    y.push_back(std::exp(std::cos(0.7 * number)));
+    use.push_back(i % 5 != 1);
+  }
+  const auto check = [&](const std::vector<double>& values, bool of_logarithm, const Scaling& found) {
+    long double count = 0.0L, sum = 0.0L, squares = 0.0L;
+    const auto each = [&](auto visit) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        if (use[i] && !std::isnan(values[i])) visit(of_logarithm ? std::log(values[i]) : values[i]);
+      }
+    };
+    each([&](long double value) { ++count, sum += value; });
+    each([&](long double value) { squares += (value - sum / count) * (value - sum / count); });
+    EXPECT_NEAR(found.mean / static_cast<double>(sum / count), 1.0, 1e-14);
+    EXPECT_NEAR(found.sd / static_cast<double>(std::sqrt(squares / count)), 1.0, 1e-9);  // 3 beside 1e6
+  };
+  const Table table = table_of({column_of("a", a), column_of("y", y)});
+  EncoderPlan plan = plan_of({}, {"a"});
+  plan.log_target = true;
+  const Encoder encoder = fit_encoder(table, plan, use);
+  const Scaling& scaling = encoder.networks[0].columns[0].scaling;
+  check(a, false, scaling);
+  check(y, true, encoder.target_scaling);
+  EXPECT_TRUE(encoder.networks[0].columns[0].has_gaps);
+
+  EncodingNotes notes;
+  const Dataset alone = encode(table, encoder, true, &notes);
+  ASSERT_EQ(alone.networks[0].sizes(), (at::IntArrayRef{static_cast<std::int64_t>(rows), 2}));
+  for (const std::int64_t i : {0, 3, 4095, 4096, 8191, 65'537, 70'000}) {
+    const bool gap = std::isnan(a[static_cast<std::size_t>(i)]);
+    const double scaled = gap ? 0.0 : (a[static_cast<std::size_t>(i)] - scaling.mean) / scaling.sd;
+    EXPECT_FLOAT_EQ(alone.networks[0][i][0].item<float>(), static_cast<float>(scaled)) << i;
+    EXPECT_EQ(alone.networks[0][i][1].item<float>(), gap ? 1.0f : 0.0f) << i;
+  }
+  EXPECT_EQ(notes.filled.at("a"), 10'000);  // of 70,001 every seventh from the fourth on
+
+  set_workers(2);
+  const Encoder shared = fit_encoder(table, plan, use);
+  EncodingNotes shared_notes;
+  const Dataset together = encode(table, shared, true, &shared_notes);
+  set_workers(1);
+  EXPECT_EQ(shared.networks[0].columns[0].scaling.mean, scaling.mean);
+  EXPECT_EQ(shared.networks[0].columns[0].scaling.sd, scaling.sd);
+  EXPECT_TRUE(at::equal(together.networks[0], alone.networks[0]));
+  EXPECT_EQ(shared_notes.filled, notes.filled);
 }
 
 TEST(Encoder, ValuesOfOtherRowsDoNotMatter) {

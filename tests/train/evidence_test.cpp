@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "support/feature_case.h"
 #include "support/train_case.h"
 
@@ -82,6 +85,74 @@ TEST(ExactEvidence, SurvivesRepeatedRowsAlmostWithoutNoise) {
   const at::Tensor x = at::cat({once, once}), y = at::cat({once, once}).squeeze(1).sin();
   const Kernel kernel = kernel_on("rbf(t)", x, {"t"});
   EXPECT_TRUE(std::isfinite(exact_evidence(kernel, 1.0, x, y, scalar(std::log(1e-18))).item<double>()));
+}
+
+// The fast path against composed operations and autograd: kernels of every kind of input, one of them in two terms, one
+// column of targets and several, and rows of a block, of several, and of no whole number of lanes.
+TEST(FusedEvidence, IsTheExactOne) {
+  const std::string text =
+      "rbf(t, s) * (periodic(u, lengthscale=0.8) + matern32(s)) + linear(t) * categorical(level) + "
+      "rbf(lat, lon, sphere) + matern12(t, lengthscale=fixed(0.6))";
+  for (const std::int64_t rows : {1, 7, 48, 51, 150}) {
+    for (const std::int64_t targets : {1, 3}) {
+      SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(targets) + " targets");
+      at::Tensor x = standard_normal_rows(rows, 6, 3);
+      x.select(1, 3).copy_(at::arange(rows, at::kDouble).remainder(3.0));
+      x.narrow(1, 4, 2).mul_(20.0);  // degrees
+      const at::Tensor y = standard_normal_rows(rows, targets, 4);
+      Kernel kernel(canonical(parse_expression(text)),
+                    summarise(x, {"t", "s", "u", "level", "lat", "lon"}, {0, 0, 0, 3, 0, 0}));
+      scatter_parameters(kernel, 6, 1.1);
+      const at::Tensor raw = kernel.parameters().raw();
+      const auto evaluated = [&](const auto& evidence) {
+        raw.mutable_grad() = at::Tensor();
+        const at::Tensor log_noise = scalar(-1.7).requires_grad_(true);
+        const at::Tensor value = evidence(log_noise);
+        (2.0 * value).backward();
+        return std::tuple(value.item<double>(), raw.grad().clone(), log_noise.grad().item<double>());
+      };
+      const auto [cost, d_raw, d_noise] =
+          evaluated([&](const at::Tensor& log_noise) { return exact_evidence(kernel, 0.4, x, y, log_noise); });
+      const auto [fused_cost, fused_d_raw, fused_d_noise] = evaluated(ExactEvidence(kernel, 0.4, x, y));
+      EXPECT_NEAR(fused_cost, cost, 1e-12);
+      EXPECT_NEAR(fused_d_noise, d_noise, 1e-12);
+      EXPECT_GT(d_raw.abs().max().item<double>(), 1e-3);
+      EXPECT_LT((fused_d_raw - d_raw).abs().max().item<double>(), 1e-11);
+    }
+  }
+}
+
+// Rows twice over, almost without noise: the factor needs more on its diagonal.
+TEST(FusedEvidence, AddsToTheDiagonalAsTheExactOne) {
+  const at::Tensor once = standard_normal_rows(10, 1, 1);
+  const at::Tensor x = at::cat({once, once}), y = at::cat({once, once}).squeeze(1).sin();
+  const Kernel kernel = kernel_on("rbf(t)", x, {"t"});
+  const double expected = exact_evidence(kernel, 1.0, x, y, scalar(std::log(1e-18))).item<double>();
+  const double found = ExactEvidence(kernel, 1.0, x, y)(scalar(std::log(1e-18))).item<double>();
+  EXPECT_NEAR(found, expected, 1e-4 * std::abs(expected));  // of a matrix of condition 1e10
+}
+
+TEST(FusedEvidence, WithoutACholeskyFactorIsAnError) {
+  const at::Tensor x = standard_normal_rows(5, 1, 1), y = standard_normal_rows(5, 1, 2).squeeze(1);
+  Kernel kernel = kernel_on("rbf(t)", x, {"t"});
+  kernel.parameters().raw().detach().fill_(800.0);  // e^800 is infinite
+  EXPECT_THROW(ExactEvidence(kernel, 1.0, x, y)(scalar(-1.0)), NumericError);
+}
+
+TEST(FusedEvidence, IsTheSameForAnyNumberOfThreads) {
+  const at::Tensor x = standard_normal_rows(150, 2, 3), y = standard_normal_rows(150, 1, 4).squeeze(1);
+  const Kernel kernel = kernel_on("rbf(t) * periodic(s)", x, {"t", "s"});
+  const ExactEvidence evidence(kernel, 0.7, x, y);
+  const auto gradient = [&](int threads) {
+    set_workers(threads);
+    kernel.parameters().raw().mutable_grad() = at::Tensor();
+    evidence(scalar(-2.0)).backward();
+    set_workers(1);
+    return kernel.parameters().raw().grad().clone();
+  };
+  const at::Tensor alone = gradient(1);
+  EXPECT_TRUE(at::equal(gradient(2), alone));
+  EXPECT_TRUE(at::equal(gradient(3), alone));
 }
 
 TEST(LinearEvidence, IsTheDensityOfItsFeaturesPlusWhatTheyMiss) {
@@ -174,6 +245,26 @@ TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
   const LbfgsResult best = search.search(search.start(), 20);
   EXPECT_EQ(best.x.back(), std::log(0.05));
   EXPECT_LT(best.value, search(search.start()).value - 0.01);
+}
+
+// A valley a thousand times as narrow in one direction as in the other: with units that say so, few steps lead there.
+TEST(EvidenceSearch, MeasuresNumbersInUnits) {
+  const at::Tensor x = at::arange(200, at::kDouble).unsqueeze(1), y = (x * (2.0 * std::numbers::pi / 7.003)).sin();
+  const SumOfProducts products = canonical(parse_expression("periodic(t, period=7)"));
+  const auto found = [&](bool with_units) {
+    Kernel kernel(products, summarise(x, {"t"}));
+    EvidenceSearch search(kernel, products, 200, ExactEvidence(kernel, 1.0, x, y.squeeze(1)));
+    std::vector<double> units(search.start().size(), 1.0);
+    for (const Parameter& each : kernel.parameters().parameters()) {
+      if (each.path == "term1.t.periodic.period") units[each.first] = 7.0 / (2.0 * std::numbers::pi * 200.0);
+    }
+    const LbfgsResult best = search.search(search.start(), 12, {}, with_units ? units : std::vector<double>());
+    EXPECT_EQ(search(best.x).value, best.value) << "the result is not in the numbers' own units";
+    return std::pair(best.value, kernel.parameters().natural("term1.t.periodic.period").item<double>());
+  };
+  const auto [cost, period] = found(true);
+  EXPECT_NEAR(period, 7.003, 1e-3);
+  EXPECT_LT(cost, found(false).first);
 }
 
 }  // namespace

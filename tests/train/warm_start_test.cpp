@@ -101,6 +101,24 @@ TEST(WarmStartSlow, FindsEveryLengthscale) {
   }
 }
 
+// 157 weeks: a two-thousandth of the period is half a radian at the end.
+TEST(WarmStart, MendsAPeriodThatIsNearlyRight) {
+  const Table table = drawn_table("periodic(t, lengthscale=1, period=7.003)", 150, 1096.0, 5);
+  EXPECT_NEAR(warm_start_on(table, "y ~ periodic(t, period=7)", "term1.t.periodic.period").value, 7.003, 1e-3);
+}
+
+TEST(WarmStart, LooksForFrequenciesOnlyWhereNoneIsStated) {
+  const Table table = drawn_table("periodic(t, lengthscale=1, period=20)", 100, 1096.0, 9);
+  const auto found = [&](const std::string& formula) {
+    TrainCase on(table, formula);
+    find_frequencies(on.spec, on.rows, Family::gaussian, 1, on.encoder);
+    return on.encoder.kernel_columns[0].summary.frequencies;
+  };
+  EXPECT_TRUE(found("y ~ periodic(t, period=21)").empty());
+  ASSERT_FALSE(found("y ~ periodic(t, period=21) + periodic(t)").empty());
+  EXPECT_EQ(found("y ~ periodic(t, period=21) + periodic(t)"), found("y ~ cosine(t)"));
+}
+
 TEST(WarmStart, LeavesFixedParametersAlone) {
   const Table table = drawn_table("periodic(t, lengthscale=1, period=20)", 100, 1096.0, 9);
   const std::string formula = "y ~ periodic(t, period=fixed(33), lengthscale=0.7)";
