@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""fit.py TABLE MODEL [EPOCHS]: trains the power model, saves it, prints seconds as JSON.
+"""fit.py TABLE MODEL WAY [EPOCHS]: trains the power model, saves it, prints seconds as JSON.
 
-The last tenth of the rows is set apart for validation, as ick does. Members are computed in whichever of two ways is
-faster, which is found out before the clock of training starts.
+WAY is Separate (a list of modules, one after the other) or Batched (all members in batched products). The last tenth of
+the rows is set apart for validation, as ick does.
 """
 import json
 import sys
@@ -10,27 +10,15 @@ import time
 
 import torch
 
+import model as models
 import power
-from model import Batched, Separate, train_step
+from model import train_step
 
 BATCH = 512
 
 
 def adam(model):
     return torch.optim.Adam(model.parameters(), lr=1e-3, foreach=True)
-
-
-def faster(x, t, y):
-    def seconds(way, steps=12):
-        model = way(power.MEMBERS, power.SIZES)
-        optimiser = adam(model)
-        for step in range(steps):
-            if step == 2:
-                begin = time.perf_counter()
-            train_step(model, optimiser, x[:BATCH], t[:BATCH], y[:BATCH])
-        return time.perf_counter() - begin
-
-    return min((Separate, Batched), key=seconds)
 
 
 @torch.no_grad()
@@ -43,8 +31,8 @@ def squared_error(model, x, t, y):
 
 
 def main():
-    table_path, model_path = sys.argv[1], sys.argv[2]
-    epochs = int(sys.argv[3]) if len(sys.argv) > 3 else 3
+    table_path, model_path, way = sys.argv[1:4]
+    epochs = int(sys.argv[4]) if len(sys.argv) > 4 else 3
     torch.manual_seed(0)
     begin = time.perf_counter()
     table = power.read(table_path)
@@ -55,21 +43,20 @@ def main():
     training, validation = [v[:training_rows] for v in (x, t, y)], [v[training_rows:] for v in (x, t, y)]
     reading = time.perf_counter() - begin
 
-    way = faster(*training)
     begin = time.perf_counter()
-    model = way(power.MEMBERS, power.SIZES)
+    model = getattr(models, way)(power.MEMBERS, power.SIZES)
     optimiser = adam(model)
     for _ in range(epochs):
         order = torch.randperm(training_rows)
         for rows in order.split(BATCH):
             train_step(model, optimiser, *(v[rows] for v in training))
         error = squared_error(model, *validation)
-    state = {"way": way.__name__, "weights": model.state_dict(), "scaling": scaling, "noise": error**0.5}
+    state = {"way": way, "weights": model.state_dict(), "scaling": scaling, "noise": error**0.5}
     torch.save(state, model_path)
     training_seconds = time.perf_counter() - begin
     print(json.dumps({
         "reading": reading, "training": training_seconds, "total": reading + training_seconds,
-        "way": way.__name__, "threads": torch.get_num_threads(), "rmse": scaling["y_sd"] * error**0.5,
+        "way": way, "threads": torch.get_num_threads(), "rmse": scaling["y_sd"] * error**0.5,
     }))  # fmt: skip
 
 
