@@ -107,6 +107,7 @@ ReadOptions DataOptions::read_options() const {
   options.missing.insert(options.missing.end(), missing.begin(), missing.end());
   options.threads = threads;
   options.cache = !no_cache;
+  options.remark = [](const std::string& sentence) { fmt::print(stderr, "{}\n", sentence); };
   options.image_folder = images;
   options.image_cache = static_cast<std::int64_t>(1e6 * image_cache);
   return options;

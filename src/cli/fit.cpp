@@ -1,6 +1,8 @@
 #include <ATen/ATen.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <csignal>
@@ -149,14 +151,30 @@ void refuse_changes(const CLI::App& app) {
   }
 }
 
-// The first process parses a large table, and what it keeps beside the table serves the others.
+// How many processes with a lower rank are on this machine.
+int place_on_machine(Ranks& ranks) {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  const at::Tensor machines = at::zeros({ranks.size()}, at::kLong);
+  auto* const machine = machines.data_ptr<std::int64_t>();
+  const int own = ranks.rank();
+  machine[own] = static_cast<std::int64_t>(seed_for(0, name) >> 1);
+  ranks.sum(machines);
+  return static_cast<int>(std::count(machine, machine + own, machine[own]));
+}
+
+// The first process parses a large table, and what it keeps beside the table serves the others; where machines do not
+// see the same files, the first of each machine parses it.
 Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* ranks) {
   if (ranks == nullptr) return read_table(path, options);
   if (path == "-") throw UsageError("several processes cannot share stdin; give the table as a file that all can read");
+  const int place = place_on_machine(*ranks), turns = options.cache ? 3 : 1;
+  const int turn = !options.cache || ranks->rank() == 0 ? 0 : place == 0 ? 1 : 2;
   std::optional<Table> table;
-  if (ranks->rank() == 0) table = read_table(path, options);
-  ranks->barrier();
-  if (!table) table = read_table(path, options);
+  for (int now = 0; now < turns; ++now) {
+    if (now == turn) table = read_table(path, options);
+    ranks->barrier();
+  }
   return std::move(*table);
 }
 
@@ -205,12 +223,18 @@ int run_fit(FitRequest request, const CLI::App& app) {
     formula = parse_formula(request.formula);
     options = options_of(request);
   }
-  const std::unique_ptr<Ranks> ranks = request.dry_run ? nullptr : Ranks::from_environment();
+  RanksOptions together;
+  together.waiting = [&](const std::string& sentence) { ProgressWriter(request.progress).say(sentence); };
+  const std::unique_ptr<Ranks> ranks = request.dry_run ? nullptr : Ranks::from_environment(together);
   const bool first = ranks == nullptr || ranks->rank() == 0;  // speaks and writes for all
   if (!request.out.empty() && !request.dry_run && first) check_model_place(request.out);
-  const Table table = read_in_turn(request.data, request.reading.read_options(formula), ranks.get());
+  ReadOptions reading = request.reading.read_options(formula);
+  std::vector<std::string> remarks;
+  reading.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
+  const Table table = read_in_turn(request.data, reading, ranks.get());
   check_columns(request, options, table);
   ProgressWriter progress(first ? request.progress : "none");
+  for (const std::string& sentence : remarks) progress.say(sentence);
   if (request.dry_run) {
     print_estimate(estimate_fit(table, formula, options), request.json);
     return 0;

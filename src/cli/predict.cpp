@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <condition_variable>
 #include <cstdio>
@@ -27,6 +26,7 @@
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
 #include "table/record.h"
+#include "table/ten_digits.h"
 
 namespace ick {
 
@@ -65,8 +65,9 @@ class Output {
 // Ten digits: more than the model knows, few enough to read.
 void append_number(fmt::memory_buffer& to, double value) {
   if (!std::isfinite(value)) return;
-  char digits[32];
-  to.append(digits, std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 10).ptr);
+  const std::size_t before = to.size();
+  to.reserve(before + detail::kTenDigitsRoom);
+  to.resize(detail::write_ten_digits(value, to.data() + before) - to.data());
 }
 
 // A column that is appended to the rows: numbers or words.

@@ -16,9 +16,9 @@ double jitter_of_step(int step);
 // The mean diagonal counts as at least this, so that a kernel that is zero everywhere still factorises.
 inline constexpr double kSmallestDiagonal = 1e-100;
 
-// Rows in a block: with 64 points 126 KiB, within a second-level cache. Whole tiles of 12, and no power of two, or the
+// Rows in a block: with 64 points 132 KiB, within a second-level cache. Whole tiles of 12, and no power of two, or the
 // lines of a block would all compete for the same few places of the first-level cache.
-inline constexpr int kBlock = 252;
+inline constexpr int kBlock = 264;
 
 class FusedNystrom {
  public:

@@ -206,8 +206,9 @@ Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& po
   const std::int64_t members = raw.size(0), n = x.size(0), size = layout.points * ((n + 3) / 4 * 4);
   const int p = layout.points;
   Result result;
-  // On the way to a loss, features are turned on their side as they are computed: who needs gradients reads columns.
-  result.z = keep ? at::empty({members, p, n}, dtype).transpose(1, 2) : at::empty({members, n, p}, dtype);
+  // Features lie as they are computed, by columns, but for those in float32 of rows to be drawn from.
+  const bool by_rows = !keep && dtype == at::kFloat;
+  result.z = by_rows ? at::empty({members, n, p}, dtype) : at::empty({members, p, n}, dtype).transpose(1, 2);
   result.steps.assign(members, 0);
   result.members.resize(members);
   if (keep) result.exact = at::empty({members, size}, at::kDouble);

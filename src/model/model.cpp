@@ -352,33 +352,6 @@ void Model::set_linear_weights(const at::Tensor& weights) {
 
 at::Tensor Model::prior_variance(const at::Tensor& x) const { return kernel_->diagonal(x) * spec_.share(); }
 
-std::vector<at::Tensor> Model::residuals(const at::Tensor& x) const {
-  std::vector<at::Tensor> all;
-  for (const Term& term : terms_) {
-    all.push_back(term.map != nullptr ? spec_.share() * term.map->residual(x) : at::Tensor());
-  }
-  return all;
-}
-
-// Weights of terms without networks have a prior variance of one, whatever they have come to.
-std::pair<at::Tensor, at::Tensor> Model::with_missed_variance(const Batch& batch) const {
-  const at::NoGradGuard no_gradient;
-  at::Tensor sum = bias_, missed = at::zeros({members(), batch.x.size(0)}, at::kDouble);
-  Batch known = batch;
-  known.features.resize(terms_.size());
-  for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const Term& term = terms_[t];
-    const at::Tensor f = latent(term, batch, {});
-    if (term.map != nullptr) {
-      known.features[t] = shared_by_members(term.map->evaluate(batch.x, at::kDouble));
-      const at::Tensor residual = spec_.share() * term.map->residual(batch.x, known.features[t]);
-      missed = missed + (term.networks.empty() ? residual : residual * f.square().mean(2));
-    }
-    sum = sum + this->term(t, f, known);
-  }
-  return {sum, missed};
-}
-
 std::vector<NamedTensor> Model::network_parameters() const {
   std::vector<NamedTensor> all;
   for (std::size_t t = 0; t < terms_.size(); ++t) {

@@ -5,16 +5,16 @@
 #include <new>
 #include <vector>
 
-// Rows of numbers turned on their side: a chunk of rows is (columns, kRowsApart), so that a register holds one column of
-// eight rows. Products with weights then need neither padding of layers nor copies of weights.
+// Rows of numbers turned on their side: a chunk of rows is (columns, kRowsApart), so that a register holds one column
+// of eight rows. Products with weights then need neither padding of layers nor copies of weights.
 namespace ick {
 
 // Rows worked on together. With layers of 128, 32 and 32 units a chunk takes about 0.5 MB, within a second-level cache.
 // The same for any number of threads: sums over rows are sums over chunks, in order.
 inline constexpr int kChunkRows = 256;
 
-// Numbers from column to column: whole lines of the cache, and no power of two, or the columns would all compete for the
-// same few places.
+// Numbers from column to column: whole lines of the cache, and no power of two, or the columns would all compete for
+// the same few places.
 inline constexpr int kRowsApart = kChunkRows + 16;
 
 // Padded to whole lanes.

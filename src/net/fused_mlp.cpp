@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kLanes = Floats::kWidth;
 
-// A tile of kUnits units by kWide registers of rows, sum_j a_ij b_jr: each number of a is multiplied with kWide registers
-// of b. It starts at `start` of each unit, if there is one, and goes through end(place, sums). Loops are written out: a
-// tile in memory would be several times slower.
+// A tile of kUnits units by kWide registers of rows, sum_j a_ij b_jr: each number of a is multiplied with kWide
+// registers of b. It starts at `start` of each unit, if there is one, and goes through end(place, sums). Loops are
+// written out: a tile in memory would be several times slower.
 template <int kUnits, int kWide, class End>
 ICK_FLOATS void tile(int k, const float* a, int a_row, int a_column, const float* b, const float* start, int place,
                      End end) {
@@ -44,28 +44,32 @@ ICK_FLOATS void tile(int k, const float* a, int a_row, int a_column, const float
   }
 }
 
-// f.operator()<n>() for a number n = 1, ..., kMost that is known only now.
+// f.operator()<size>(first) for groups of at most kMost, as even as can be: sums of few registers would wait for each
+// other.
 template <int kMost, class F>
-void with_number(int n, F f) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { ((n == i + 1 ? f.template operator()<i + 1>() : void()), ...); }
-  (std::make_integer_sequence<int, kMost>());
-}
-
-// All units of kWide registers of rows, in tiles of at most kUnits units and as even as can be: sums of few registers
-// would wait for each other.
-template <int kWide, int kUnits, class End>
-void panel(int m, int k, const float* a, int a_row, int a_column, const float* b, const float* start, int place,
-           End end) {
-  for (int tiles = (m + kUnits - 1) / kUnits; tiles > 0; --tiles) {
-    const int units = (m + tiles - 1) / tiles;
-    with_number<kUnits>(units, [&]<int n>() { tile<n, kWide>(k, a, a_row, a_column, b, start, place, end); });
-    a += units * a_row, place += units * kRowsApart, m -= units;
-    if (start != nullptr) start += units;
+void in_groups(int count, F f) {
+  for (int first = 0, groups = (count + kMost - 1) / kMost; groups > 0; --groups) {
+    const int size = (count - first + groups - 1) / groups;
+    [&]<int... i>(std::integer_sequence<int, i...>) {
+      ((size == i + 1 ? f.template operator()<i + 1>(first) : void()), ...);
+    }
+    (std::make_integer_sequence<int, kMost>());
+    first += size;
   }
 }
 
-// end(place, values) for start + a b, (m, rows). Twelve sums, of six units by two registers or four by three, leave four
-// registers for the operands.
+// All units of kWide registers of rows.
+template <int kWide, int kUnits, class End>
+void panel(int m, int k, const float* a, int a_row, int a_column, const float* b, const float* start, int place,
+           End end) {
+  in_groups<kUnits>(m, [&]<int n>(int i) {
+    tile<n, kWide>(k, a + i * a_row, a_row, a_column, b, start != nullptr ? start + i : nullptr, place + i * kRowsApart,
+                   end);
+  });
+}
+
+// end(place, values) for start + a b, (m, rows). Twelve sums, of six units by two registers or four by three, leave
+// four registers for the operands.
 template <class End>
 void product(int m, int k, const float* a, int a_row, int a_column, const float* b, const float* start, int rows,
              End end) {
@@ -129,6 +133,10 @@ ICK_FLOATS void dots(const float* a, const float* b, int rows, float* to, int to
   for (int i = 0; i < kA; ++i) {
     if constexpr (kB == 4) {
       totals(sum[i][0], sum[i][1], sum[i][2], sum[i][3], to + i * to_row);
+    } else if constexpr (kB == 3) {
+      float four[4];
+      totals(sum[i][0], sum[i][1], sum[i][2], sum[i][2], four);
+      std::copy_n(four, 3, to + i * to_row);
     } else {
 #pragma GCC unroll 8
       for (int j = 0; j < kB; ++j) to[i * to_row + j] = total(sum[i][j]);
@@ -221,14 +229,10 @@ void fused_product(int m, int k, const float* a, int a_row, int a_column, const 
 
 void fused_outer(int m, int n, const float* a, const float* b, int rows, float* to) {
   const int all = whole_floats(rows);
-  for (int j = 0; j < n; j += 4) {
-    with_number<4>(std::min(4, n - j), [&]<int kB>() {
-      for (int i = 0; i < m; i += 3) {
-        with_number<3>(std::min(3, m - i),
-                       [&]<int kA>() { dots<kA, kB>(a + i * kRowsApart, b + j * kRowsApart, all, to + i * n + j, n); });
-      }
-    });
-  }
+  in_groups<4>(n, [&]<int kB>(int j) {
+    in_groups<3>(m,
+                 [&]<int kA>(int i) { dots<kA, kB>(a + i * kRowsApart, b + j * kRowsApart, all, to + i * n + j, n); });
+  });
 }
 
 bool FusedMlp::knows(std::string_view activation) {

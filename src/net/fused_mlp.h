@@ -26,7 +26,8 @@ struct FusedLayerGradient {
 // to (m, rows) = a (m, k) b (k, rows); a_ij at a[i a_row + j a_column]. Rows are computed in whole lanes.
 void fused_product(int m, int k, const float* a, int a_row, int a_column, const float* b, int rows, float* to);
 
-// to (m, n) = a (m, rows) b (n, rows)^T, a dense matrix; rows in whole lanes, so that one side must be zero in the padding.
+// to (m, n) = a (m, rows) b (n, rows)^T, a dense matrix; rows in whole lanes, so that one side must be zero in the
+// padding.
 void fused_outer(int m, int n, const float* a, const float* b, int rows, float* to);
 
 class FusedMlp {

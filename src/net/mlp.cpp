@@ -75,39 +75,48 @@ at::Tensor Mlp::operator()(const at::Tensor& x, const std::optional<at::Generato
   return at::baddbmm(last_bias(), hidden(x, dropout), last_weight());
 }
 
-// Members and chunks of rows shared out among workers.
 at::Tensor Mlp::fused(const at::Tensor& x) const {
+  const std::int64_t count = x.size(0), p = outputs();
+  at::Tensor f = at::empty({layers_.front().weight.size(0), count, p}, at::kFloat);
+  visit(x, [&](std::int64_t e, std::int64_t first, int rows, const float* from) {
+    turn_out(from, rows, static_cast<int>(p), {f.data_ptr<float>() + (e * count + first) * p, p});
+  });
+  return f;
+}
+
+// Members and chunks of rows shared out among workers; a worker turns a chunk once for the members that follow.
+void Mlp::visit(const at::Tensor& x, const UseChunk& use) const {
   const at::Tensor rows = inputs_of(x)[0].contiguous();
-  const std::int64_t members = layers_.front().weight.size(0), count = rows.size(0), p = outputs();
-  const auto layers_of = [&](std::int64_t e) {
-    std::vector<FusedLayer> layers;
-    for (const Layer& layer : layers_) {
-      layers.push_back({layer.weight[e].data_ptr<float>(), layer.bias[e].data_ptr<float>(),
-                        static_cast<int>(layer.weight.size(1)), static_cast<int>(layer.weight.size(2))});
+  const std::int64_t members = layers_.front().weight.size(0), count = rows.size(0);
+  std::vector<std::vector<FusedLayer>> layers(static_cast<std::size_t>(members));  // of each member
+  for (const Layer& layer : layers_) {
+    const std::int64_t in = layer.weight.size(1), out = layer.weight.size(2);
+    for (std::int64_t e = 0; e < members; ++e) {
+      layers[static_cast<std::size_t>(e)].push_back({layer.weight.data_ptr<float>() + e * in * out,
+                                                     layer.bias.data_ptr<float>() + e * out, static_cast<int>(in),
+                                                     static_cast<int>(out)});
     }
-    return layers;
-  };
-  at::Tensor f = at::empty({members, count, p}, at::kFloat);
+  }
   struct Worker {
     FusedMlp network;
     FloatColumns x;
+    std::int64_t turned = -1;  // the chunk in x
   };
   std::vector<Worker> own;
   const auto width = static_cast<int>(rows.size(1));
   for (int w = 0; w < workers(); ++w) {
-    own.push_back({FusedMlp(layers_of(0), options_.activation.name, /*with_gradients=*/false), float_columns(width)});
+    own.push_back({FusedMlp(layers[0], options_.activation.name, /*with_gradients=*/false), float_columns(width)});
   }
   const std::int64_t chunks = (count + kChunkRows - 1) / kChunkRows;
   parallel(static_cast<int>(members * chunks), [&](int task, int worker) {
-    const std::int64_t e = task / chunks, first = task % chunks * kChunkRows;
+    const std::int64_t e = task % members, chunk = task / members, first = chunk * kChunkRows;
     const int taken = static_cast<int>(std::min<std::int64_t>(kChunkRows, count - first));
-    auto& [network, turned] = own[worker];
-    turn_in({rows.data_ptr<float>() + first * width, width}, taken, width, turned.data());
-    network.load(layers_of(e));
-    turn_out(network.forward(turned.data(), taken), taken, static_cast<int>(p),
-             {f.data_ptr<float>() + (e * count + first) * p, p});
+    auto& [network, columns, turned] = own[worker];
+    if (turned != chunk) turn_in({rows.data_ptr<float>() + first * width, width}, taken, width, columns.data());
+    turned = chunk;
+    network.load(layers[static_cast<std::size_t>(e)]);
+    use(e, first, taken, network.forward(columns.data(), taken));
   });
-  return f;
 }
 
 at::Tensor Mlp::inputs_of(const at::Tensor& x) const {

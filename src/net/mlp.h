@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,11 @@ class Mlp : public Network {
   std::vector<NamedTensor> parameters() const override;
   std::optional<DensePrior> dense_prior() const override;
   std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const override;
+
+  // The fast path without gradients, for x (B, F) in float32: use(member, first, rows, f) for all members and chunks of
+  // rows first .. first + rows - 1, in any order, by any worker; f (p, rows) as in net/float_rows.h.
+  using UseChunk = std::function<void(std::int64_t member, std::int64_t first, int rows, const float* f)>;
+  void visit(const at::Tensor& x, const UseChunk& use) const;
 
  private:
   at::Tensor fused(const at::Tensor& x) const;      // without gradients

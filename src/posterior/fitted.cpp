@@ -15,7 +15,8 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // rows evaluated at once
+// Rows evaluated at once. No power of two, or columns of features would compete for the same few places of the cache.
+constexpr std::int64_t kBlock = 4104;
 
 // Of a parameter in the unit of its kernel's inputs: "d", or "m, km" where the columns have different ones.
 std::string unit_of(const Encoder& encoder, const Factor& f) {
@@ -181,19 +182,16 @@ Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& varia
   p.location = to_vector(mean * scaling.sd + scaling.mean);
   p.scale = to_vector((variance + noise_variance).sqrt() * scaling.sd);
   p.function_sd = to_vector(variance.sqrt() * scaling.sd);
+  for (std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper}) each->resize(p.location.size());
   for (std::size_t i = 0; i < p.location.size(); ++i) {
     const double m = p.location[i], s = p.scale[i];
-    if (encoder.log_target) {  // log-normal
-      p.mean.push_back(std::exp(m + 0.5 * s * s));
-      p.sd.push_back(p.mean.back() * std::sqrt(std::expm1(s * s)));
-      p.lower.push_back(std::exp(m - width * s));
-      p.upper.push_back(std::exp(m + width * s));
-    } else {
-      p.mean.push_back(m);
-      p.sd.push_back(s);
-      p.lower.push_back(family == Family::poisson ? std::max(0.0, m - width * s) : m - width * s);
-      p.upper.push_back(m + width * s);
-    }
+    p.mean[i] = m, p.sd[i] = s, p.lower[i] = m - width * s, p.upper[i] = m + width * s;
+    if (family == Family::poisson) p.lower[i] = std::max(0.0, p.lower[i]);
+    if (!encoder.log_target) continue;
+    p.mean[i] = std::exp(m + 0.5 * s * s);  // log-normal
+    p.sd[i] = p.mean[i] * std::sqrt(std::expm1(s * s));
+    p.lower[i] = std::exp(p.lower[i]);
+    p.upper[i] = std::exp(p.upper[i]);
   }
   return p;
 }
@@ -202,7 +200,9 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
   const Dataset rows = encode(table, lenient(encoder), false, notes);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
-  const auto all = [&](const at::Tensor& values) { return spread_out(values, index, rows.size()); };
+  const auto all = [&](const at::Tensor& values) {
+    return index.size(0) == rows.size() ? values : spread_out(values, index, rows.size());
+  };
   Prediction p;
   if (has_classes(family)) {
     const at::Tensor probability = predict_probabilities(some);

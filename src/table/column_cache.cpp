@@ -8,11 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <concepts>
 #include <exception>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "ick/base/error.h"
 #include "ick/base/file.h"
@@ -30,7 +34,9 @@ std::uint32_t checksum(std::uint32_t before, const char* bytes, std::size_t coun
   return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes), count));
 }
 
-std::string column_file(std::size_t c) { return std::to_string(c) + ".f64"; }
+std::string column_file(std::size_t c, ColumnType type) {
+  return std::to_string(c) + (type == ColumnType::text ? ".text" : ".f64");
+}
 
 struct Kept {
   bool declared = false;
@@ -161,11 +167,39 @@ std::optional<ColumnInfo> info_as(const Kept& kept, const ColumnInfo* known) {
   return *known == number ? std::optional(number) : std::nullopt;
 }
 
-Numbers map_file(const std::string& path, const FileMark& mark, std::int64_t rows) {
-  if (mark_of(path) != mark || mark.bytes != rows * static_cast<std::int64_t>(sizeof(double))) throw Damaged();
+Numbers map_numbers(const std::string& path, const FileMark& mark, std::int64_t rows) {
+  if (mark.bytes != rows * static_cast<std::int64_t>(sizeof(double))) throw Damaged();
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) throw Damaged();
   return Numbers::mapped(file.number(), static_cast<std::size_t>(rows));
+}
+
+// Cells one after the other, each closed by a zero byte, which no table has.
+void write_text(const std::string& path, const std::vector<std::string>& cells) {
+  std::ofstream file(path, std::ios::binary);
+  for (const std::string& cell : cells) file.write(cell.c_str(), std::ssize(cell) + 1);
+  file.close();
+  if (!file) throw std::system_error(errno, std::generic_category());
+}
+
+std::vector<std::string> read_text(const std::string& path, std::int64_t rows) {
+  const std::string bytes = read_file(path);
+  if (std::count(bytes.begin(), bytes.end(), '\0') != rows || !bytes.ends_with('\0')) throw Damaged();
+  std::vector<std::string> cells;
+  cells.reserve(static_cast<std::size_t>(rows));
+  for (std::size_t at = 0; at < bytes.size(); at += cells.back().size() + 1) cells.emplace_back(bytes.data() + at);
+  return cells;
+}
+
+Column read_column(const std::string& path, const ColumnInfo& info, const Kept& kept, std::int64_t rows) {
+  if (mark_of(path) != kept.mark) throw Damaged();
+  Column column{info, {}, {}, kept.missing};
+  if (info.type == ColumnType::text) {
+    column.text = read_text(path, rows);
+  } else {
+    column.values = map_numbers(path, kept.mark, rows);
+  }
+  return column;
 }
 
 }  // namespace
@@ -210,8 +244,7 @@ std::optional<Table> ColumnCache::load() const {
       if (!only.empty() && std::find(only.begin(), only.end(), kept.info.name) == only.end()) continue;
       const auto info = info_as(kept, known_of(options_, kept.info.name));
       if (!info) return std::nullopt;
-      table.columns.push_back(
-          {*info, map_file(folder_ + "/" + column_file(c), kept.mark, table.rows), {}, kept.missing});
+      table.columns.push_back(read_column(folder_ + "/" + column_file(c, info->type), *info, kept, table.rows));
     }
     if (!std::all_of(only.begin(), only.end(), [&](const auto& name) { return table.find(name); })) return std::nullopt;
     table.images = make_images(path_, options_);
@@ -230,20 +263,38 @@ void ColumnCache::save(const Table& table, const std::vector<GrowingColumn>& fil
     description.missing = options_.missing;
     description.all = options_.only.empty();
     description.rows = table.rows;
+    std::int64_t bytes = 0;
     StagedFolder folder(folder_, kDescription);
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Column& column = table.columns[c];
-      const std::string file = folder.file(column_file(c));
-      files[c].keep(file);
+      const std::string file = folder.file(column_file(c, column.info.type));
+      if (column.info.type == ColumnType::text) {
+        write_text(file, column.text);
+      } else {
+        files[c].keep(file);
+      }
       const ColumnInfo* const known = known_of(options_, column.info.name);
       description.columns.push_back(
           {known != nullptr, known ? *known : ColumnInfo(), column.info, column.missing, mark_of(file).value()});
+      bytes += description.columns.back().mark.bytes;
     }
     folder.write(kDescription, packed(std::move(description)));
-    if (mark_of(path_) == mark_) folder.commit();
-  } catch (const std::exception&) {
+    if (mark_of(path_) != mark_) return remark_failure("it changed while it was read");
+    folder.commit();
+    remark("kept a copy of the columns in " + folder_ + "/ (" + std::to_string((bytes + 999'999) / 1'000'000) +
+           " MB; safe to delete)");
+  } catch (const std::exception& error) {
     // A folder that cannot be written, a full disk, another program that was faster: the table is there without it.
+    remark_failure(error.what());
   }
+}
+
+void ColumnCache::remark_failure(const std::string& reason) const {
+  remark("no copy of the columns kept in " + folder_ + "/ (" + reason + "); the table will be parsed again");
+}
+
+void ColumnCache::remark(const std::string& sentence) const {
+  if (options_.remark) options_.remark(sentence);
 }
 
 }  // namespace ick::detail

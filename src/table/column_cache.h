@@ -18,20 +18,23 @@ struct FileMark {
 };
 std::optional<FileMark> mark_of(const std::string& path);  // nothing when it is no file or cannot be read
 
-// The parsed columns of `air.csv` in the folder `air.csv.columns`: a file of doubles for each, and a description, which
-// says what table they are of and how it was read. It may be deleted at any time; one that is damaged, or of another
-// table, or read in another way, is as good as none. Columns of text are not kept: they have no numbers to be mapped.
+// The parsed columns of `air.csv` in the folder `air.csv.columns`: for each a file of doubles, or of text, and a
+// description, which says what table they are of and how it was read. It may be deleted at any time; one that is
+// damaged, or of another table, or read in another way, is as good as none.
 class ColumnCache {
  public:
   ColumnCache(const std::string& path, const ReadOptions& options);
 
   const std::string& parent() const { return parent_; }  // the folder the table is in; "" when nothing is to be kept
   std::optional<Table> load() const;
-  // `files` are the columns of the table, spilled in parent(). Without effect when they cannot be kept, or the table
-  // has changed while it was read.
+  // `files` are the columns of the table, spilled in parent(). Says by ReadOptions::remark that they are kept, or why
+  // not.
   void save(const Table& table, const std::vector<GrowingColumn>& files) const;
+  void remark_failure(const std::string& reason) const;
 
  private:
+  void remark(const std::string& sentence) const;
+
   std::string path_, folder_, parent_;
   const ReadOptions& options_;
   std::optional<FileMark> mark_;

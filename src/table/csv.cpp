@@ -61,15 +61,19 @@ bool TableStream::take(std::int64_t rows, TextRows& block) {
       if (state.size == 0) break;
     }
     const char *const begin = state.text.data() + state.position, *const end = state.text.data() + state.size;
-    const char* next = detail::record_end(begin, end, state.layout.separator);
-    if (!next) next = end;  // a quote that is not closed, which parse_block reports
-    const auto length = static_cast<std::size_t>(next - begin);
-    state.position += length;
-    block.text.insert(block.text.end(), begin, next);
-    if (!detail::is_blank_line(begin, next)) {
-      places.emplace_back(block.size, length - (length > 1 && next[-2] == '\r' ? 2 : 1));
+    const char* p = begin;
+    while (p < end && std::ssize(places) < rows) {
+      const char* next = detail::record_end(p, end, state.layout.separator);
+      if (!next) next = end;  // a quote that is not closed, which parse_block reports
+      const auto length = static_cast<std::size_t>(next - p);
+      if (!detail::is_blank_line(p, next)) {
+        places.emplace_back(block.size, length - (length > 1 && next[-2] == '\r' ? 2 : 1));
+      }
+      block.size += length;
+      p = next;
     }
-    block.size += length;
+    block.text.insert(block.text.end(), begin, p);
+    state.position += static_cast<std::size_t>(p - begin);
   }
   if (places.empty()) return false;
   block.text.insert(block.text.end(), detail::kPadding, '\n');

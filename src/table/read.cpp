@@ -262,11 +262,12 @@ Table read_table(const std::string& path, const ReadOptions& options, const Bloc
     if (folder.empty()) continue;
     try {
       Table table = read_into(folder);
-      const bool can_be_kept = std::all_of(table.columns.begin(), table.columns.end(),
-                                           [](const Column& column) { return column.values.is_mapped(); });
-      if (can_be_kept && folder == cache.parent()) cache.save(table, files);
+      const bool large =
+          std::all_of(files.begin(), files.end(), [](const GrowingColumn& file) { return file.is_spilled(); });
+      if (large && folder == cache.parent()) cache.save(table, files);
       return table;
-    } catch (const std::system_error&) {  // no room there
+    } catch (const std::system_error& error) {  // no room there
+      if (folder == cache.parent()) cache.remark_failure(error.code().message());
       reader.rewind();
     }
   }

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "train/fused_update.h"
 
 namespace ick {
@@ -20,7 +23,12 @@ void update_as(const FitOptions& options, double rate, ParameterGroup& group) {
     return;
   }
   const AdamSettings settings{rate, group.weight_decay, options.optimiser != Optimiser::adam, group.steps};
-  fused_adam(settings, count, gradient, value, first, group.second.data_ptr<Number>());
+  auto* const second = group.second.data_ptr<Number>();
+  constexpr std::int64_t kPiece = 8192;  // some microseconds
+  parallel(static_cast<int>((count + kPiece - 1) / kPiece), [&](int piece, int) {
+    const std::int64_t from = piece * kPiece;
+    fused_adam(settings, std::min(kPiece, count - from), gradient + from, value + from, first + from, second + from);
+  });
 }
 
 std::string prefix_of(const ParameterGroup& group) { return "optimiser." + group.name + "."; }

@@ -33,7 +33,11 @@ using Gloo = c10d::ProcessGroupGloo;
 
 constexpr std::chrono::milliseconds kAgain{50};  // between two looks at what other processes have done
 
-std::string seconds(std::chrono::milliseconds time) {
+std::string text_of(std::chrono::milliseconds time) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(time);
+  if (minutes.count() > 0 && minutes == time) {
+    return fmt::format("{} minute{}", minutes.count(), minutes.count() == 1 ? "" : "s");
+  }
   return number_text(static_cast<double>(time.count()) / 1000.0) + " s";
 }
 
@@ -74,6 +78,31 @@ struct Environment {
   std::string prefix;      // of keys, for every start of the job by torchrun
 
   std::string here() const { return fmt::format("rank {} of {}", rank, size); }
+};
+
+// Waits for other processes to appear, and says so once.
+class Patience {
+ public:
+  Patience(const Environment& at, const RanksOptions& options) : at_(at), options_(options) {}
+
+  Clock::duration left() const { return begin_ + options_.join_timeout - Clock::now(); }
+  bool is_out() const { return left() <= Clock::duration::zero(); }
+
+  // `whom` as in "3 of 4 processes".
+  void wait(const std::string& whom) {
+    if (!said_ && options_.waiting && Clock::now() - begin_ >= options_.waiting_after) {
+      options_.waiting(fmt::format("{}: waiting for {} at {}:{} (gives up after {})", at_.here(), whom, at_.host,
+                                   at_.port, text_of(options_.join_timeout)));
+      said_ = true;
+    }
+    std::this_thread::sleep_for(kAgain);
+  }
+
+ private:
+  const Environment& at_;
+  const RanksOptions& options_;
+  const Clock::time_point begin_ = Clock::now();
+  bool said_ = false;
 };
 
 Environment read_environment() {
@@ -124,16 +153,18 @@ std::string address_towards(const std::string& host, const std::string& port, in
   return address;
 }
 
-std::string address_towards_master(const Environment& at, Clock::time_point deadline) {
+std::string address_towards_master(const Environment& at, Patience& patience) {
+  constexpr Clock::duration kOneTry = std::chrono::seconds(5);  // a machine that drops what it gets never answers
   std::string why;
   do {
-    const std::string address = address_towards(at.host, at.port, SOCK_STREAM, deadline - Clock::now(), why);
+    const auto limit = std::clamp(patience.left(), Clock::duration::zero(), kOneTry);
+    const std::string address = address_towards(at.host, at.port, SOCK_STREAM, limit, why);
     if (!address.empty()) return address;
-    std::this_thread::sleep_for(kAgain);
-  } while (Clock::now() < deadline);
+    patience.wait("rank 0");
+  } while (!patience.is_out());
   throw UsageError(fmt::format(
       "{}: nothing answers at MASTER_ADDR={}, MASTER_PORT={} ({}); expected the machine where rank 0 runs and "
-      "a free port there",
+      "a free port there; check that rank 0 was started and that no firewall is in between",
       at.here(), at.host, at.port, why));
 }
 
@@ -173,13 +204,13 @@ class LogSilenced {
 };
 
 // What the processes know of each other before they are connected. Rank 0 serves it, unless torchrun does.
-Store make_store(const Environment& at, std::chrono::milliseconds join_timeout, Clock::time_point deadline) {
+Store make_store(const Environment& at, std::chrono::milliseconds join_timeout, Patience& patience) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<std::uint16_t>(std::stoi(at.port));
   options.isServer = at.rank == 0 && !at.is_served;
   options.waitWorkers = false;
   options.timeout = std::max(join_timeout, std::chrono::milliseconds(1000));  // c10d counts in seconds
-  if (!options.isServer) address_towards_master(at, deadline);                // c10d's own waiting would not say why
+  if (!options.isServer) address_towards_master(at, patience);                // c10d's own waiting would not say why
   const LogSilenced silenced;
   try {
     const std::string host = options.isServer ? "127.0.0.1" : at.host;  // a server needs no name of its own
@@ -193,7 +224,7 @@ Store make_store(const Environment& at, std::chrono::milliseconds join_timeout, 
 
 // Waits for all ranks and tells them `address`.
 void meet(const Environment& at, c10d::Store& store, const std::string& address, const RanksOptions& options,
-          Clock::time_point deadline) {
+          Patience& patience) {
   const auto bytes = [](const std::string& text) { return std::vector<std::uint8_t>(text.begin(), text.end()); };
   const std::vector<std::uint8_t> size = bytes(std::to_string(at.size));
   if (const auto other = store.compareSet("size", {}, size); other != size) {
@@ -205,18 +236,20 @@ void meet(const Environment& at, c10d::Store& store, const std::string& address,
   }
   store.set(fmt::format("address/{}", at.rank), bytes(address));
   store.add("present", 1);
-  while (store.add("present", 0) < at.size) {
-    if (Clock::now() < deadline) {
-      std::this_thread::sleep_for(kAgain);
+  for (std::int64_t present; (present = store.add("present", 0)) < at.size;) {
+    if (!patience.is_out()) {
+      patience.wait(fmt::format("{} of {} processes", at.size - present, at.size));
       continue;
     }
     std::vector<std::string> missing;
     for (int rank = 0; rank < at.size; ++rank) {
       if (!store.check({fmt::format("address/{}", rank)})) missing.push_back(std::to_string(rank));
     }
-    throw UsageError(fmt::format("{}: {} {} did not come within {}; expected {} processes, with RANK from 0 to {}",
-                                 at.here(), missing.size() == 1 ? "rank" : "ranks", join_words(missing),
-                                 seconds(options.join_timeout), at.size, at.size - 1));
+    throw UsageError(fmt::format(
+        "{}: {} {} did not come within {}; expected {} processes, with RANK from 0 to {}; check that all were started "
+        "with this MASTER_ADDR ({}) and MASTER_PORT ({}) and that no firewall is in between",
+        at.here(), missing.size() == 1 ? "rank" : "ranks", join_words(missing), text_of(options.join_timeout), at.size,
+        at.size - 1, at.host, at.port));
   }
 }
 
@@ -246,18 +279,28 @@ std::vector<std::shared_ptr<gloo::transport::Device>> make_devices(const Environ
   return {Gloo::createDeviceForHostname(address)};
 }
 
+// Connecting may take less time than a call later on.
+class Group : public Gloo {
+ public:
+  Group(const Store& store, int rank, int size, const c10::intrusive_ptr<Gloo::Options>& options,
+        std::chrono::milliseconds later)
+      : Gloo(store, rank, size, options) {
+    for (const auto& each : contexts_) each->setTimeout(later);
+  }
+};
+
 }  // namespace
 
 // The connections of this process, shared by Ranks and its parts.
 class Ranks::World {
  public:
   World(const Environment& at, const RanksOptions& options)
-      : here_(at.here()), options_(Gloo::Options::create(options.timeout)) {
+      : here_(at.here()), timeout_(options.timeout), options_(Gloo::Options::create(options.connect_timeout)) {
     const PipeSignalBlocked blocked;
-    const Clock::time_point deadline = Clock::now() + options.join_timeout;
-    store_ = make_store(at, options.join_timeout, deadline);
-    const std::string address = address_towards_master(at, deadline);
-    meet(at, *store_, address, options, deadline);
+    Patience patience(at, options);
+    store_ = make_store(at, options.join_timeout, patience);
+    const std::string address = address_towards_master(at, patience);
+    meet(at, *store_, address, options, patience);
     options_->devices = make_devices(at, *store_, address);
     options_->threads = 1;  // collectives follow one another
     connect("all", at.rank, at.size);
@@ -276,7 +319,7 @@ class Ranks::World {
     const PipeSignalBlocked blocked;
     guarded([&] {
       const auto store = c10::make_intrusive<c10d::PrefixStore>(name, store_);
-      groups_.push_back(c10::make_intrusive<Gloo>(store, rank, size, options_));
+      groups_.push_back(c10::make_intrusive<Group>(store, rank, size, options_, timeout_));
     });
     return groups_.size() - 1;
   }
@@ -306,7 +349,8 @@ class Ranks::World {
 
   const std::string here_;
   const int exceptions_ = std::uncaught_exceptions();
-  c10::intrusive_ptr<Gloo::Options> options_;
+  const std::chrono::milliseconds timeout_;
+  c10::intrusive_ptr<Gloo::Options> options_;  // of connecting
   Store store_;
   std::vector<c10::intrusive_ptr<Gloo>> groups_;  // the first is that of all ranks
   std::string lost_;                              // why, once it is
@@ -358,7 +402,7 @@ void Ranks::barrier() {
 }
 
 std::unique_ptr<Ranks> Ranks::part(const std::vector<int>& ranks, const std::string& name) {
-  barrier();  // while connections are made, only the timeout tells of a process that ends
+  barrier();  // while connections are made, only connect_timeout tells of a process that ends
   const auto place = std::find(ranks.begin(), ranks.end(), rank_);
   if (place == ranks.end()) return nullptr;
   const auto rank = static_cast<int>(place - ranks.begin()), size = static_cast<int>(ranks.size());

@@ -68,22 +68,23 @@ std::int64_t RowOrder::row(std::size_t k, std::int64_t place) {
 }
 
 at::Tensor RowOrder::rows(std::int64_t step, int rank, int of) {
+  const std::int64_t all = count(step), first = all * rank / of, end = all * (rank + 1) / of;
+  at::Tensor taken = at::empty({end - first}, at::kLong);
+  auto* to = taken.data_ptr<std::int64_t>();
   if (parts_.empty()) {
-    const std::int64_t all = count(step), first = all * rank / of, end = all * (rank + 1) / of;
-    return at::tensor(
-        at::ArrayRef<std::int64_t>(order_.data() + step * batch_ + first, static_cast<std::size_t>(end - first)),
-        at::kLong);
+    std::copy_n(order_.data() + step * batch_ + first, end - first, to);
+    return taken;
   }
   // Places of the step's rows, part after part; a process takes a share of them, which is of few parts.
-  std::vector<std::int64_t> taken;
-  const std::int64_t all = count(step), first = all * rank / of, end = all * (rank + 1) / of;
-  std::int64_t place = 0;
+  std::int64_t before = 0;
   for (std::size_t k = 0; k < parts_.size(); ++k) {
-    for (std::int64_t i = begin(parts_[k], step); i < begin(parts_[k], step + 1); ++i, ++place) {
-      if (place >= first && place < end) taken.push_back(row(k, i));
+    const std::int64_t from = begin(parts_[k], step), own = begin(parts_[k], step + 1) - from;
+    for (std::int64_t i = std::max(first - before, std::int64_t{0}); i < std::min(end - before, own); ++i) {
+      *to++ = row(k, from + i);
     }
+    before += own;
   }
-  return at::tensor(taken, at::kLong);
+  return taken;
 }
 
 }  // namespace ick

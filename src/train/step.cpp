@@ -182,62 +182,68 @@ FusedRowsOf FusedStep::rows_of(int worker, const std::vector<at::Tensor>& featur
   return {of.inputs, of.features, chunk.rows};
 }
 
-const std::vector<double>& FusedStep::operator()(const Batch& batch, const std::vector<at::Tensor>& features,
-                                                 const std::vector<at::Tensor>& d_features, std::int64_t rows,
-                                                 Members members) {
+// Gradients of chunk c > 0 of a member, until they are added up; those of the first go where they belong.
+float* FusedStep::slot(std::int64_t member, std::int64_t c, Members members) {
+  return slots_.data() + ((c - 1) * (members.end - members.first) + member - members.first) * size_;
+}
+
+float* FusedStep::gradient(std::size_t parameter, std::int64_t member) const {
+  return parameters_[parameter].value.grad().data_ptr<float>() + member * sizes_[parameter];
+}
+
+FusedCost FusedStep::differentiate(int worker, const Chunk& chunk, const Work& work) {
+  Worker& of = workers_[static_cast<std::size_t>(worker)];
+  FusedModel& model = load(worker, chunk.member);
+  const FusedRowsOf rows = rows_of(worker, work.features, chunk);
+  model.forward(rows);
+  const Batch& batch = work.batch;
+  const std::int64_t count = batch.x.size(0);
+  FusedTarget target;
+  target.kind = kind_;
+  target.y = batch.y.data_ptr<double>() + (batch.y.dim() == 2 ? chunk.member * count : 0) + chunk.first;
+  if (batch.weights.defined()) target.weights = batch.weights.data_ptr<float>() + chunk.member * count + chunk.first;
+  if (log_noise_.defined()) target.log_scale = log_noise_.data_ptr<double>()[chunk.member];
+  target.each = 1.0 / static_cast<double>(work.rows);
+  const FusedCost cost = model.cost(target, chunk.rows);
+
+  const std::int64_t c = chunk.first / kChunkRows;
+  float* place = c > 0 ? slot(chunk.member, c, work.members) : nullptr;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    of.gradients[i] = c > 0 ? place : gradient(i, chunk.member);
+    if (c > 0) place += sizes_[i];
+  }
+  const auto wanted = [&](std::size_t t) { return t < work.d_features.size() && work.d_features[t].defined(); };
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    if (wanted(t) && of.d_own[t].empty()) of.d_own[t] = float_columns(terms_[t].features);
+    of.d_features[t] = wanted(t) ? of.d_own[t].data() : nullptr;
+  }
+  model.backward(rows, of.gradients, of.d_features);
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    if (!wanted(t)) continue;
+    const FloatRows<const float> to = rows_from(work.d_features[t], chunk.first, chunk.member);
+    turn_out(of.d_features[t], chunk.rows, terms_[t].features, {const_cast<float*>(to.at), to.row, to.column});
+  }
+  return cost;
+}
+
+const std::vector<double>& FusedStep::operator()(const Work& work, const std::function<void()>& meanwhile) {
   make_workers();
-  turn(batch, features);
-  const std::int64_t count = batch.x.size(0), own = members.end - members.first;
-  const int chunks = chunks_of(count), tasks = static_cast<int>(own) * chunks;
+  turn(work.batch, work.features);
+  const Members& members = work.members;
+  const std::int64_t count = work.batch.x.size(0), own = members.end - members.first;
+  const int chunks = chunks_of(count), tasks = static_cast<int>(own) * chunks, before = meanwhile ? 1 : 0;
   slots_.resize(std::max(slots_.size(), static_cast<std::size_t>((chunks - 1) * own * size_)));
   costs_.resize(static_cast<std::size_t>(tasks));
-  // of chunk c of a member, from which the gradient of each parameter starts; the first is the gradient itself
-  const auto slot = [&](std::int64_t member, int chunk) {
-    return slots_.data() + ((chunk - 1) * own + member - members.first) * size_;
-  };
-  const auto gradient = [&](std::size_t i, std::int64_t member) {
-    return parameters_[i].value.grad().data_ptr<float>() + member * sizes_[i];
-  };
-
-  parallel(tasks, [&](int task, int worker) {
-    const Chunk chunk = chunk_of(task, count, members);
-    Worker& of = workers_[static_cast<std::size_t>(worker)];
-    FusedModel& model = load(worker, chunk.member);
-    const FusedRowsOf of_rows = rows_of(worker, features, chunk);
-    model.forward(of_rows);
-    FusedTarget target;
-    target.kind = kind_;
-    target.y = batch.y.data_ptr<double>() + (batch.y.dim() == 2 ? chunk.member * count : 0) + chunk.first;
-    if (batch.weights.defined()) {
-      target.weights = batch.weights.data_ptr<float>() + chunk.member * count + chunk.first;
-    }
-    if (log_noise_.defined()) target.log_scale = log_noise_.data_ptr<double>()[chunk.member];
-    target.each = 1.0 / static_cast<double>(rows);
-    costs_[static_cast<std::size_t>(task)] = model.cost(target, chunk.rows);
-
-    const int number = task % chunks;
-    float* place = number > 0 ? slot(chunk.member, number) : nullptr;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      of.gradients[i] = number > 0 ? place : gradient(i, chunk.member);
-      if (number > 0) place += sizes_[i];
-    }
-    const auto wanted = [&](std::size_t t) { return t < d_features.size() && d_features[t].defined(); };
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-      if (wanted(t) && of.d_own[t].empty()) of.d_own[t] = float_columns(terms_[t].features);
-      of.d_features[t] = wanted(t) ? of.d_own[t].data() : nullptr;
-    }
-    model.backward(of_rows, of.gradients, of.d_features);
-    for (std::size_t t = 0; t < terms_.size(); ++t) {
-      if (!wanted(t)) continue;
-      const FloatRows<const float> to = rows_from(d_features[t], chunk.first, chunk.member);
-      turn_out(of.d_features[t], chunk.rows, terms_[t].features, {const_cast<float*>(to.at), to.row, to.column});
-    }
+  parallel(before + tasks, [&](int number, int worker) {
+    const int task = number - before;
+    if (task < 0) return meanwhile();
+    costs_[static_cast<std::size_t>(task)] = differentiate(worker, chunk_of(task, count, members), work);
   });
 
   parallel(chunks > 1 ? static_cast<int>(own) : 0, [&](int task, int) {
     const std::int64_t member = members.first + task;
-    for (int chunk = 1; chunk < chunks; ++chunk) {
-      const float* from = slot(member, chunk);
+    for (int c = 1; c < chunks; ++c) {
+      const float* from = slot(member, c, members);
       for (std::size_t i = 0; i < parameters_.size(); ++i) {
         float* const to = gradient(i, member);
         for (std::int64_t j = 0; j < sizes_[i]; ++j) to[j] += from[j];

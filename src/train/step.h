@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -27,11 +28,18 @@ class FusedStep {
     std::int64_t first = 0, end = 0;
   };
 
-  // Mean losses of the members (others get 0), the mean being over `rows` rows, of which these are some. Sets the
-  // gradients of these members' weights. `features` of each term are (1 or E, B, p); d_features are set where defined.
-  // Both are fastest with rows next to each other in memory: (E, p, B) transposed.
-  const std::vector<double>& operator()(const Batch& batch, const std::vector<at::Tensor>& features,
-                                        const std::vector<at::Tensor>& d_features, std::int64_t rows, Members members);
+  struct Work {
+    const Batch& batch;
+    const std::vector<at::Tensor>& features;    // of each term, (1 or E, B, p)
+    const std::vector<at::Tensor>& d_features;  // of each term, (E, B, p): set where defined
+    std::int64_t rows = 0;                      // of the step, of which these are some: the mean is over them
+    Members members;                            // those that are worked on
+  };
+
+  // Mean losses of the members, 0 of others. Sets the gradients of these members' weights. Features and their
+  // derivatives are fastest with rows next to each other in memory: (E, p, B) transposed. One worker does `meanwhile`,
+  // too.
+  const std::vector<double>& operator()(const Work& work, const std::function<void()>& meanwhile = {});
 
   // (E, B) or (E, B, C) in float32
   at::Tensor functions(const Batch& batch, const std::vector<at::Tensor>& features);
@@ -46,6 +54,9 @@ class FusedStep {
   Chunk chunk_of(int task, std::int64_t rows, Members members) const;
   void turn(const Batch& batch, const std::vector<at::Tensor>& features);
   FusedModel& load(int worker, std::int64_t member);
+  FusedCost differentiate(int worker, const Chunk& chunk, const Work& work);
+  float* slot(std::int64_t member, std::int64_t c, Members members);
+  float* gradient(std::size_t parameter, std::int64_t member) const;
   FusedRowsOf rows_of(int worker, const std::vector<at::Tensor>& features, const Chunk& chunk);
 
   std::vector<FusedTermShape> terms_;

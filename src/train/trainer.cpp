@@ -9,12 +9,14 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "model/likelihood.h"
 #include "train/epochs.h"
+#include "train/gather.h"
 
 namespace ick {
 
@@ -26,14 +28,6 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 // Of the whole step, of which other processes have some.
 std::int64_t rows_in(const Batch& batch) { return batch.whole > 0 ? batch.whole : batch.x.size(0); }
-
-// Features as the fast path reads them: a row's side by side, row after row.
-std::vector<at::Tensor> dense_rows(std::vector<at::Tensor> features) {
-  for (at::Tensor& each : features) {
-    if (each.defined() && !each[0].is_contiguous()) each = each.contiguous();
-  }
-  return features;
-}
 
 }  // namespace
 
@@ -101,48 +95,52 @@ void Trainer::perturb() {
 
 Batch Trainer::batch_of(const at::Tensor& index) const {
   std::vector<at::Tensor> inputs;
-  if (training_.held() || !training_.images.empty()) {
-    for (std::size_t a = 0; a < training_.networks.size(); ++a) inputs.push_back(training_.inputs(a, index));
+  for (std::size_t a = 0; a < training_.networks.size() && !training_.images.empty(); ++a) {
+    inputs.push_back(training_.inputs(a, index));
   }
   return batch_of(index, std::move(inputs));
 }
 
 // Rows of the next steps are asked for before those of this one are taken.
 Batch Trainer::next_batch(RowOrder& order) {
-  const auto rows = [&](std::int64_t step) { return order.rows(step, sharing_->part(), sharing_->parts()); };
+  const auto rows = [this, &order](std::int64_t step) { return order.rows(step, sharing_->part(), sharing_->parts()); };
   Batch batch;
-  if (loader_ == nullptr) {
-    batch = batch_of(rows(step_));
-    batch.whole = order.count(step_);
-    return batch;
+  if (loader_ != nullptr) {
+    constexpr std::int64_t kAhead = 4;
+    for (std::int64_t next = step_ + static_cast<std::int64_t>(loader_->asked());
+         next < std::min(step_ + kAhead, steps_per_epoch_); ++next) {
+      loader_->ask(rows(next), epoch_);
+    }
+    batch = batch_of(rows(step_), loader_->take());
+  } else {
+    batch = ahead_ ? *std::exchange(ahead_, {}) : batch_of(rows(step_));
+    if (step_ + 1 < steps_per_epoch_) meanwhile_ = [this, rows, next = step_ + 1] { ahead_ = batch_of(rows(next)); };
   }
-  constexpr std::int64_t kAhead = 4;
-  for (std::int64_t next = step_ + static_cast<std::int64_t>(loader_->asked());
-       next < std::min(step_ + kAhead, steps_per_epoch_); ++next) {
-    loader_->ask(rows(next), epoch_);
-  }
-  batch = batch_of(rows(step_), loader_->take());
   batch.whole = order.count(step_);
   return batch;
 }
 
+// `inputs` of networks, unless they are the dataset's own numbers.
 Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const {
   Batch batch;
   if (training_.held()) {
-    batch.x = training_.x.index_select(0, index);
-    batch.y = training_.y.index_select(0, index);
-    batch.networks = std::move(inputs);
+    batch.x = gather_rows(training_.x, index, 0);
+    batch.y = gather_rows(training_.y, index, 0);
+    for (std::size_t a = 0; a < training_.networks.size() && inputs.empty(); ++a) {
+      batch.networks.push_back(gather_rows(training_.networks[a], index, 0));
+    }
   } else {
-    Dataset rows = training_.select(index);
+    Dataset rows = encode_rows(training_, index);
     batch.x = std::move(rows.x);
     batch.y = std::move(rows.y);
-    batch.networks = inputs.empty() ? std::move(rows.networks) : std::move(inputs);
+    batch.networks = std::move(rows.networks);
   }
+  if (!inputs.empty()) batch.networks = std::move(inputs);
   for (const at::Tensor& each : features_) {
-    batch.features.push_back(each.defined() ? each.index_select(1, index) : each);
+    batch.features.push_back(each.defined() ? gather_rows(each, index, 1) : each);
   }
-  if (noise_.defined()) batch.y = batch.y + noise_.index_select(1, index);
-  if (weights_.defined()) batch.weights = weights_.index_select(1, index);
+  if (noise_.defined()) batch.y = batch.y + gather_rows(noise_, index, 1);
+  if (weights_.defined()) batch.weights = gather_rows(weights_, index, 1);
   return batch;
 }
 
@@ -264,17 +262,19 @@ double Trainer::differentiate_fused(const Batch& batch) {
   std::vector<at::Tensor> features = batch.features;
   if (features.empty() && model_.has_kernels()) {
     const at::AutoGradMode mode(learned);
-    features = dense_rows(model_.features_at(batch.x));
+    features = model_.features_at(batch.x);
   }
   d_features_.resize(learned ? features.size() : 0);
   for (std::size_t t = 0; t < d_features_.size(); ++t) {
     if (!features[t].defined()) continue;
     if (!d_features_[t].defined() || d_features_[t].sizes() != features[t].sizes()) {
-      d_features_[t] = at::empty(features[t].sizes(), at::kFloat);
+      const at::Tensor& z = features[t];
+      d_features_[t] = at::empty({z.size(0), z.size(2), z.size(1)}, at::kFloat).transpose(1, 2);
     }
   }
   const std::vector<double>& losses =
-      (*fused_)(batch, features, d_features_, rows_in(batch), {sharing_->first_member(), sharing_->end_member()});
+      (*fused_)({batch, features, d_features_, rows_in(batch), {sharing_->first_member(), sharing_->end_member()}},
+                std::exchange(meanwhile_, {}));
   torch::autograd::variable_list roots, slopes;
   for (std::size_t t = 0; t < d_features_.size(); ++t) {
     if (!features[t].defined() || !features[t].requires_grad()) continue;
@@ -289,7 +289,7 @@ at::Tensor Trainer::functions(const Batch& batch) const {
   at::NoGradGuard no_grad;
   if (fused_ == nullptr) return model_(batch);
   const bool known = !batch.features.empty() || !model_.has_kernels();
-  return fused_->functions(batch, known ? batch.features : dense_rows(model_.features_at(batch.x)));
+  return fused_->functions(batch, known ? batch.features : model_.features_at(batch.x));
 }
 
 double Trainer::rate_at(std::int64_t step) const {
@@ -392,10 +392,11 @@ void Trainer::run(std::int64_t last) {
   }
 }
 
-// Whether to stop and whether to write a checkpoint. Processes agree on both, from time to time.
+// Whether to stop and whether to write a checkpoint. Processes agree on both from time to time, and on when they will
+// next: they wait for the slowest of them then.
 void Trainer::pause(Clock::time_point& saved) {
-  constexpr std::int64_t kSteps = 16;
-  if (!sharing_->alone() && step_ % kSteps != 0) return;
+  const std::int64_t now = epoch_ * steps_per_epoch_ + step_;
+  if (now < next_pause_) return;
   const bool due = sharing_->first() && seconds_since(saved) >= options_.checkpoint_seconds;
   const std::vector<bool> said = sharing_->any({hooks_.interrupted && hooks_.interrupted(), due});
   const bool stop = said[0];
@@ -404,6 +405,14 @@ void Trainer::pause(Clock::time_point& saved) {
     loss_sum_ = sharing_->first() ? sharing_->total(loss_sum_) : (sharing_->total(loss_sum_), 0.0);
     if (hooks_.checkpoint && sharing_->first()) hooks_.checkpoint(checkpoint());
     saved = Clock::now();
+  }
+  if (!sharing_->alone()) {
+    constexpr double kSeconds = 0.5;
+    const double seconds = seconds_since(paused_), steps = static_cast<double>(now - last_pause_);
+    const double asked = std::clamp(std::floor(steps * kSeconds / std::max(seconds, 1e-9)), 1.0, 2.0 * steps + 1.0);
+    next_pause_ = now + static_cast<std::int64_t>(sharing_->total(sharing_->first() ? asked : 0.0));
+    last_pause_ = now;
+    paused_ = Clock::now();
   }
   if (stop && loader_ != nullptr) loader_->forget();
   if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
@@ -418,6 +427,7 @@ void Trainer::run_epochs(std::int64_t last) {
   while (epoch_ < end && patient()) {
     const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
     RowOrder order(training_.size(), options_.batch, seed);
+    ahead_ = {}, meanwhile_ = {};
     for (; step_ < steps_per_epoch_; ++step_) {
       pause(saved);
       rate_ = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);

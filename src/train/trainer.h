@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,11 +10,11 @@
 #include <vector>
 
 #include "ick/train/fit.h"
-#include "train/step.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
 #include "train/row_order.h"
 #include "train/sharing.h"
+#include "train/step.h"
 
 namespace ick {
 
@@ -90,10 +91,14 @@ class Trainer {
   std::unique_ptr<Sharing> sharing_;
   std::optional<Checkpoint> whole_;     // of the last epoch, when processes share the work
   std::vector<at::Tensor> d_features_;  // (E, B, p) of each term whose kernels are learned
+  std::optional<Batch> ahead_;          // rows of the next step, which a worker takes while this one is computed
+  std::function<void()> meanwhile_;     // takes them
 
   std::int64_t steps_per_epoch_ = 1;
-  std::int64_t epoch_ = 0, step_ = 0;  // finished epochs, and steps of the one under way
-  double loss_sum_ = 0.0;              // over the rows of the epoch under way
+  std::int64_t epoch_ = 0, step_ = 0;             // finished epochs, and steps of the one under way
+  std::int64_t last_pause_ = 0, next_pause_ = 0;  // steps of all epochs, of several processes
+  Clock::time_point paused_;
+  double loss_sum_ = 0.0;  // over the rows of the epoch under way
   double best_ = std::numeric_limits<double>::infinity();
   std::int64_t best_epoch_ = 0;
   std::vector<at::Tensor> best_values_;  // of each group, and of buffers

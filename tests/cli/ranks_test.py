@@ -4,6 +4,7 @@ import csv
 import io
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,14 +28,16 @@ class Ranks(FolderCase):
         super().setUpClass()
         (cls.folder / "t.csv").write_text(csv_text(rows(400)))
 
+    def start_one(self, rank, count, port, *words):
+        return subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, env=os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                                                             "RANK": str(rank), "WORLD_SIZE": str(count),
+                                                             "OMP_NUM_THREADS": "1"})  # fmt: skip
+
     def start(self, count, *words):
         """That many processes, as torchrun would start them."""
         port = free_port()
-        return [subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, env=os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
-                                                              "RANK": str(rank), "WORLD_SIZE": str(count),
-                                                              "OMP_NUM_THREADS": "1"})
-                for rank in range(count)]
+        return [self.start_one(rank, count, port, *words) for rank in range(count)]
 
     def finish(self, processes, code=0):
         results = [(p.communicate(timeout=240), p.returncode) for p in processes]
@@ -145,6 +148,29 @@ class Ranks(FolderCase):
                 self.assertIn(said, process.communicate(timeout=120)[1])
                 self.assertEqual(process.returncode, code)
             port = free_port()
+
+    def test_waiting_is_told(self):
+        """The last process comes when the others have said that they wait for it."""
+        port = free_port()
+        words = ["fit", "t.csv", "y ~ mlp(x)", "--out", "waited", "--epochs", "2", "--members", "3"]
+        early = [self.start_one(rank, 3, port, *words) for rank in (0, 2)]
+        for rank, process in zip((0, 2), early):
+            self.assertEqual(process.stderr.readline(), f"rank {rank} of 3: waiting for 1 of 3 processes at "
+                                                        f"127.0.0.1:{port} (gives up after 5 minutes)\n")
+        self.finish([*early, self.start_one(1, 3, port, *words)])
+
+    def test_a_table_that_is_kept_in_files(self):
+        """The first process writes the columns, which the others find."""
+        with open(self.folder / "large.csv", "w") as file:  # more than 32 MB
+            file.write("y,x\n")
+            for i in range(1000):
+                file.write(f"{i * 37 % 1000 / 7},{i / 13}" + " " * 33_000 + "\n")
+        words = ["fit", "large.csv", "y ~ mlp(x)", "--epochs", "2", "--members", "2"]
+        for count in (1, 3):
+            self.finish(self.start(count, *words, "--out", f"large{count}"))
+            self.assertTrue((self.folder / "large.csv.columns").is_dir())
+            shutil.rmtree(self.folder / "large.csv.columns")
+        self.run_ick("evaluate", "large3", "large.csv")
 
     def test_environment(self):
         for change, said in (({"RANK": "2"}, "RANK"), ({"MASTER_PORT": "port"}, "MASTER_PORT"), ({"RANK": None}, "RANK")):

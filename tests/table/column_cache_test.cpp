@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -193,7 +194,7 @@ TEST_F(ColumnCacheTest, EqualBitForBit) {
   expect_miss();
 }
 
-// A column that turns out to be text only at its end is read again; then nothing is kept.
+// A column that turns out to be no number only at its end is read again.
 TEST_F(ColumnCacheTest, ColumnsThatAreReadAgain) {
   write_file(path_, mixed_text(40));
   EXPECT_THROW(read(keeping({})), DataError);
@@ -207,9 +208,52 @@ TEST_F(ColumnCacheTest, ColumnsThatAreReadAgain) {
   EXPECT_TRUE(read(keeping({})).from_cache);
 }
 
-TEST_F(ColumnCacheTest, TextIsNotKept) {
-  expect_same(read(keeping({{"late", ColumnType::text, "", {}}})), read(keeping({{"late", ColumnType::text, "", {}}})));
-  EXPECT_FALSE(fs::exists(columns_));
+// Cells with line ends and quotes in them, missing ones, and none at all at the end.
+TEST_F(ColumnCacheTest, Text) {
+  write_file(path_, mixed_text(400) + "1,2,2019-01-11,site 1,,x\n");
+  const ReadOptions options = keeping({{"late", ColumnType::text, "", {}}, {"odd \xFF,\n", ColumnType::text, "", {}}});
+  expect_miss(options);
+  const Table kept = read(options);
+  EXPECT_EQ(kept.columns[4].text[398], "many");
+  EXPECT_EQ(kept.columns[4].text[400], "");
+  EXPECT_EQ(kept.columns[4].missing, 1);
+  EXPECT_TRUE(kept.columns[4].values.empty() && kept.columns[3].values.is_mapped());
+  EXPECT_GT(std::count(kept.columns[5].text.begin(), kept.columns[5].text.end(), "a\n\"b"), 100);
+
+  const std::string file = columns_ + "/4.text";
+  const auto time = fs::last_write_time(file);
+  std::string text = read_file(file);
+  text.back() = 'x';
+  std::ofstream(file, std::ios::binary) << text;
+  fs::last_write_time(file, time);
+  expect_miss(options);
+  ReadOptions only_text = options;
+  only_text.only = {"late"};
+  EXPECT_TRUE(read(only_text).from_cache);
+  fs::remove_all(columns_);
+  expect_miss(only_text);
+}
+
+TEST_F(ColumnCacheTest, SaysWhatBecomesOfIt) {
+  std::vector<std::string> said;
+  ReadOptions options = keeping();
+  options.remark = [&](const std::string& sentence) { said.push_back(sentence); };
+  read(options), read(options);
+  EXPECT_EQ(said, (std::vector<std::string>{"kept a copy of the columns in " + columns_ + "/ (1 MB; safe to delete)"}));
+  said.clear();
+  fs::remove_all(columns_);
+  write_file(columns_, "a file in its place");
+  read(options);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_TRUE(said[0].starts_with("no copy of the columns kept in " + columns_ + "/ (")) << said[0];
+  EXPECT_TRUE(said[0].ends_with("); the table will be parsed again")) << said[0];
+  said.clear();
+  options.cache = false;
+  read(options);
+  options.cache_from = 1'000'000'000;
+  options.cache = true;
+  read(options);
+  EXPECT_TRUE(said.empty());
 }
 
 TEST_F(ColumnCacheTest, SmallTablesStayInMemory) {
@@ -319,7 +363,11 @@ TEST_F(ColumnCacheTest, LeavesOtherFilesAlone) {
 TEST_F(ColumnCacheTest, NoPlaceBesideTheTable) {
   const detail::Descriptor file(::open(path_.c_str(), O_RDONLY));
   const std::string alias = "/proc/self/fd/" + std::to_string(file.number());
-  const Table memory = read(in_memory()), streamed = detail::read_table(alias, keeping(), kTiny);
+  std::vector<std::string> said;
+  ReadOptions options = keeping();
+  options.remark = [&](const std::string& sentence) { said.push_back(sentence); };
+  const Table memory = read(in_memory()), streamed = detail::read_table(alias, options, kTiny);
+  EXPECT_EQ(said.size(), 1u);
   EXPECT_TRUE(all_mapped(streamed));
   expect_same(streamed, memory);
   const char* const before = std::getenv("TMPDIR");

@@ -246,6 +246,54 @@ TEST(RanksLostTest, IsNoticedInASum) {
   expect_all_notice(4, 0, step);
 }
 
+// The last one ends when the others have begun to connect.
+TEST(RanksLostTest, IsNoticedWhileAPartIsMade) {
+  constexpr int kSize = 3;
+  const int port = free_port();
+  std::vector<Process> processes;
+  for (int rank = 0; rank < kSize; ++rank) {
+    processes.push_back(start([=] {
+      set_environment(rank, kSize, port);
+      RanksOptions options;
+      options.connect_timeout = std::chrono::seconds(2);
+      const auto ranks = Ranks::from_environment(options);
+      if (rank == kSize - 1) {
+        ranks->barrier();  // that of part()
+        std::this_thread::sleep_for(milliseconds(200));
+        ::kill(::getpid(), SIGKILL);
+      }
+      return std::string(ranks->part({0, 1, 2}, "all again") ? "made" : "not in it");
+    }));
+  }
+  for (int rank = 0; rank < kSize - 1; ++rank) {
+    const std::string output = finish(processes[static_cast<std::size_t>(rank)]);
+    EXPECT_TRUE(output.starts_with("RankLost: rank " + std::to_string(rank) + " of 3: another process ")) << output;
+  }
+  EXPECT_EQ(finish(processes[kSize - 1]), "killed by signal 9");
+}
+
+// Those that have connected in time may take longer than that for a call.
+TEST(RanksLostTest, ConnectingHasATimeOfItsOwn) {
+  const int port = free_port();
+  std::vector<Process> processes;
+  for (int rank = 0; rank < 2; ++rank) {
+    processes.push_back(start([=] {
+      set_environment(rank, 2, port);
+      RanksOptions options;
+      options.connect_timeout = std::chrono::seconds(1);
+      const auto ranks = Ranks::from_environment(options);
+      const auto both = ranks->part({1, 0}, "both");
+      const at::Tensor value = at::ones({1});
+      for (Ranks* group : {ranks.get(), both.get()}) {
+        if (rank == 1) std::this_thread::sleep_for(milliseconds(2500));
+        group->sum(value);
+      }
+      return text(value);
+    }));
+  }
+  for (const Process& process : processes) EXPECT_EQ(finish(process), text(at::full({1}, 4.0)));
+}
+
 TEST(RanksLostTest, IsNoticedBetweenSums) {
   expect_all_notice(4, 3, [](Ranks& ranks) {
     std::this_thread::sleep_for(milliseconds(150));
@@ -350,12 +398,39 @@ TEST(RanksEnvironmentTest, ErrorsAreSentences) {
   EXPECT_EQ(alone("4", "4", "127.0.0.1", port), "UsageError: RANK: \"4\" is not a whole number from 0 to 3");
   EXPECT_EQ(alone("4", "1", "127.0.0.1", "29500x"),
             "UsageError: MASTER_PORT: \"29500x\" is not a whole number from 1 to 65535");
-  EXPECT_EQ(alone("4", "1", "127.0.0.1", port),
-            "UsageError: rank 1 of 4: nothing answers at MASTER_ADDR=127.0.0.1, MASTER_PORT=" + port +
-                " (Connection refused); expected the machine where rank 0 runs and a free port there");
+  EXPECT_EQ(
+      alone("4", "1", "127.0.0.1", port),
+      "UsageError: rank 1 of 4: nothing answers at MASTER_ADDR=127.0.0.1, MASTER_PORT=" + port +
+          " (Connection refused); expected the machine where rank 0 runs and a free port there; check that rank 0 "
+          "was started and that no firewall is in between");
   EXPECT_EQ(
       alone("3", "0", "127.0.0.1", port),
-      "UsageError: rank 0 of 3: ranks 1 and 2 did not come within 0.3 s; expected 3 processes, with RANK from 0 to 2");
+      "UsageError: rank 0 of 3: ranks 1 and 2 did not come within 0.3 s; expected 3 processes, with RANK from 0 to 2; "
+      "check that all were started with this MASTER_ADDR (127.0.0.1) and MASTER_PORT (" +
+          port + ") and that no firewall is in between");
+}
+
+// Rank 2 comes first and finds nobody, then rank 0, who misses one; rank 1 comes when both have said so.
+TEST(RanksWaitingTest, IsToldOnce) {
+  const int port = free_port();
+  const auto join = [&](int rank, int wait) {
+    return start([=] {
+      std::this_thread::sleep_for(milliseconds(wait));
+      set_environment(rank, 3, port);
+      std::string told;
+      RanksOptions options;
+      options.join_timeout = std::chrono::minutes(1);
+      options.waiting_after = milliseconds(300);
+      options.waiting = [&](const std::string& sentence) { told += sentence + "\n"; };
+      Ranks::from_environment(options)->barrier();
+      return told;
+    });
+  };
+  const Process third = join(2, 0), first = join(0, 1000), second = join(1, 2500);
+  const std::string where = " at 127.0.0.1:" + std::to_string(port) + " (gives up after 1 minute)\n";
+  EXPECT_EQ(finish(third), "rank 2 of 3: waiting for rank 0" + where);
+  EXPECT_EQ(finish(first), "rank 0 of 3: waiting for 1 of 3 processes" + where);
+  EXPECT_EQ(finish(second), "");
 }
 
 TEST(RanksEnvironmentTest, APortInUseIsSaid) {

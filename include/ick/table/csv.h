@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct ReadOptions {
   // or where that cannot be written, in temporary files.
   bool cache = false;
   std::int64_t cache_from = 32'000'000;
+  std::function<void(const std::string&)> remark;  // a sentence when that folder was written, or could not be
 };
 
 // Cells: blanks around a cell belong to it only within quotes; blank lines are passed over; a column without a name is
