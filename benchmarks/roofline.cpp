@@ -10,6 +10,7 @@
 #include "machine_limits.h"
 #include "net/fused_mlp.h"
 #include "train/fused_update.h"
+#include "train/gather.h"
 
 // What the hot kernels of a training step reach, against what one core of this machine can do: arithmetic against
 // torch's sgemm of 768 x 768, memory against a copy-and-add of arrays larger than any cache.
@@ -126,7 +127,7 @@ void gather(benchmark::State& state) {
   constexpr std::int64_t kRows = 1'000'000, kColumns = 6;
   const std::int64_t batch = state.range(0);
   const at::Tensor rows = at::randn({kRows, kColumns}), index = at::randint(kRows, {batch}, at::kLong);
-  for (auto _ : state) benchmark::DoNotOptimize(rows.index_select(0, index));
+  for (auto _ : state) benchmark::DoNotOptimize(ick::gather_rows(rows, index, 0));
   report(state, 2.0 * 4.0 * static_cast<double>(kColumns * batch), stream());
 }
 BENCHMARK(gather)->ArgName("batch")->Arg(512);

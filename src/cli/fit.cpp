@@ -168,10 +168,10 @@ int place_on_machine(Ranks& ranks) {
 Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* ranks) {
   if (ranks == nullptr) return read_table(path, options);
   if (path == "-") throw UsageError("several processes cannot share stdin; give the table as a file that all can read");
-  const int place = place_on_machine(*ranks), turns = options.cache ? 3 : 1;
+  const int place = place_on_machine(*ranks);
   const int turn = !options.cache || ranks->rank() == 0 ? 0 : place == 0 ? 1 : 2;
   std::optional<Table> table;
-  for (int now = 0; now < turns; ++now) {
+  for (int now = 0; now < 3; ++now) {
     if (now == turn) table = read_table(path, options);
     ranks->barrier();
   }

@@ -101,7 +101,7 @@ int run(CLI::App& app, const std::vector<ick::Command>& commands, const bool& pr
 
 // Libraries take some 70 ms to put their tables away, which nobody waits for but the sanitizers.
 int end(int code) {
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   std::fflush(stderr);
   std::_Exit(code);
 #endif

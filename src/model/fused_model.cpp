@@ -130,8 +130,8 @@ void FusedModel::backward(const FusedRowsOf& rows, std::span<float* const> gradi
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     Term& term = terms_[t];
     if (d_features[t] != nullptr) features_backward(term, rows.rows, d_features[t]);
-    for (std::size_t a = 0; a < term.networks.size(); ++a) outputs_backward(term, a, rows, rows.features[t]);
     for (std::size_t a = 0; a < term.networks.size(); ++a) {
+      outputs_backward(term, a, rows, rows.features[t]);
       gradients_.clear();
       for (std::size_t l = 1; l < term.shape.networks[a].widths.size(); ++l, next += 2) {
         gradients_.push_back({gradients[next], gradients[next + 1]});

@@ -50,8 +50,8 @@ class FusedModel {
  public:
   FusedModel(std::vector<FusedTermShape> terms, int outputs, bool with_gradients);
 
-  // A member's parameters, read wherever they are, in order: for each term the weights and biases of each layer of each network, or its own
-  // weights (C p); last the bias (C).
+  // A member's parameters, read wherever they are, in order: for each term the weights and biases of each layer of each
+  // network, or its own weights (C p); last the bias (C).
   void load(std::span<const float* const> parameters);
 
   const double* forward(const FusedRowsOf& rows);  // f (rows, C)

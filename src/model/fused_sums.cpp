@@ -8,11 +8,11 @@ namespace {
 
 // Rows computed together: as many as a register has doubles.
 constexpr int kTogether = 4;
-typedef float Floats __attribute__((vector_size(4 * kTogether)));
-typedef double Doubles __attribute__((vector_size(8 * kTogether)));
+typedef float FourFloats __attribute__((vector_size(4 * kTogether)));
+typedef double FourDoubles __attribute__((vector_size(8 * kTogether)));
 
-Floats narrow(Doubles a) { return __builtin_convertvector(a, Floats); }
-Doubles widen(Floats a) { return __builtin_convertvector(a, Doubles); }
+FourFloats narrow(FourDoubles a) { return __builtin_convertvector(a, FourFloats); }
+FourDoubles widen(FourFloats a) { return __builtin_convertvector(a, FourDoubles); }
 float narrow(double a) { return static_cast<float>(a); }
 double widen(float a) { return static_cast<double>(a); }
 
@@ -54,7 +54,7 @@ template <class F, class D>
 
 void FusedSums::add(int rows, float* sum, double* missed) const {
   int r = 0;
-  for (; r + kTogether <= rows; r += kTogether) add_rows<Floats, Doubles>(*this, r, sum, missed);
+  for (; r + kTogether <= rows; r += kTogether) add_rows<FourFloats, FourDoubles>(*this, r, sum, missed);
   for (; r < rows; ++r) add_rows<float, double>(*this, r, sum, missed);
 }
 

@@ -38,6 +38,8 @@ template <class T>
 struct FloatRows {
   T* at = nullptr;
   std::int64_t row = 0, column = 1;
+
+  operator FloatRows<const T>() const { return {at, row, column}; }
 };
 
 // rows <= kChunkRows of `from`, and zeros up to whole lanes -> to (columns, kRowsApart)

@@ -244,7 +244,7 @@ FusedMlp::FusedMlp(std::span<const FusedLayer> layers, std::string_view activati
     if (each.name == activation) hidden_ = each.layer;
   }
   for (const FusedLayer& layer : layers) {
-    layers_.push_back({layer.in, layer.out, float_columns(layer.out), float_columns(with_gradients ? layer.out : 0)});
+    layers_.push_back({layer.out, float_columns(layer.out), float_columns(with_gradients ? layer.out : 0)});
   }
 }
 

@@ -37,7 +37,7 @@ class FusedMlp {
   // For networks of these layers' sizes.
   FusedMlp(std::span<const FusedLayer> layers, std::string_view activation, bool with_gradients);
 
-  int outputs() const { return static_cast<int>(layers_.back().out); }
+  int outputs() const { return layers_.back().out; }
 
   // The weights of a member, read wherever they are until the next call.
   void load(std::span<const FusedLayer> layers) { weights_.assign(layers.begin(), layers.end()); }
@@ -53,7 +53,7 @@ class FusedMlp {
 
  private:
   struct Layer {
-    int in = 0, out = 0;
+    int out = 0;
     FloatColumns h;      // (out, rows): outputs
     FloatColumns slope;  // (out, rows): phi'(a), then d/da
   };

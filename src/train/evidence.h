@@ -19,7 +19,8 @@ namespace ick {
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise);
 
-// The same of rows that stay, by the fast path: its derivatives are found along with it. `kernel` has one member.
+// The same of rows that stay, by the fast path: its derivatives are found along with it. `kernel` has one member. The
+// one above is what it is tested against.
 class FusedEvidence;
 class ExactEvidence {
  public:

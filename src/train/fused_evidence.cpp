@@ -21,11 +21,11 @@ static_assert(kRowsOfBlock % kLaneWidth == 0);
 using Matrix = Eigen::MatrixXd;  // column after column; of symmetric ones the lower triangle counts
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// The lower factor of C, with a little more on the diagonal if it needs it: this much of the mean. Less than zero when
-// all fails.
+// The lower factor of C, with a little more on the diagonal if it needs it, as lower_factor() has it: this much of the
+// mean. Less than zero when all fails.
 double factorise(const Matrix& c, Matrix& factor) {
   double jitter = 0.0;
-  for (int step = 0; step < 5; ++step) {
+  for (int step = 0; step < 4; ++step) {
     factor = c;
     factor.diagonal().array() += jitter * c.diagonal().mean();
     const bool found = Eigen::LLT<Eigen::Ref<Matrix>>(factor).info() == Eigen::Success;

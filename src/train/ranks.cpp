@@ -295,7 +295,9 @@ class Group : public Gloo {
 class Ranks::World {
  public:
   World(const Environment& at, const RanksOptions& options)
-      : here_(at.here()), timeout_(options.timeout), options_(Gloo::Options::create(options.connect_timeout)) {
+      : here_(at.here()),
+        timeout_(options.timeout),
+        options_(Gloo::Options::create(std::max(options.connect_timeout, at.size * std::chrono::milliseconds(1000)))) {
     const PipeSignalBlocked blocked;
     Patience patience(at, options);
     store_ = make_store(at, options.join_timeout, patience);

@@ -73,12 +73,18 @@ std::optional<std::vector<FusedTermShape>> shapes_of(const Model& model) {
 }
 
 // Rows from `first` on of tensor (rows, columns), or of a member of (E, rows, columns).
-FloatRows<const float> rows_from(const at::Tensor& of, std::int64_t first, std::int64_t member = 0) {
+FloatRows<float> rows_from(const at::Tensor& of, std::int64_t first, std::int64_t member = 0) {
   const std::int64_t start = of.dim() == 3 ? member * of.stride(0) : 0;
   return {of.data_ptr<float>() + start + first * of.stride(-2), of.stride(-2), of.stride(-1)};
 }
 
 bool all_share(const at::Tensor& features) { return features.size(0) == 1 || features.stride(0) == 0; }
+
+// The columns of chunk c, (width, rows), of those of all chunks.
+template <class Columns>
+auto* chunk_at(Columns& columns, std::int64_t c, std::int64_t width) {
+  return columns.data() + c * width * kRowsApart;
+}
 
 int chunks_of(std::int64_t rows) { return static_cast<int>((rows + kChunkRows - 1) / kChunkRows); }
 
@@ -138,12 +144,12 @@ void FusedStep::turn(const Batch& batch, const std::vector<at::Tensor>& features
     const int rows = static_cast<int>(std::min<std::int64_t>(kChunkRows, count - first));
     for (std::size_t a = 0; a < inputs_.size(); ++a) {
       const int width = input_widths_[a];
-      turn_in(rows_from(batch.networks[a], first), rows, width, inputs_[a].data() + c * width * kRowsApart);
+      turn_in(rows_from(batch.networks[a], first), rows, width, chunk_at(inputs_[a], c, width));
     }
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       const int p = terms_[t].features;
       if (!terms_[t].kernels || !all_share(features[t])) continue;
-      turn_in(rows_from(features[t], first), rows, p, shared_[t].data() + c * p * kRowsApart);
+      turn_in(rows_from(features[t], first), rows, p, chunk_at(shared_[t], c, p));
     }
   });
 }
@@ -165,14 +171,13 @@ FusedModel& FusedStep::load(int worker, std::int64_t member) {
 
 FusedRowsOf FusedStep::rows_of(int worker, const std::vector<at::Tensor>& features, const Chunk& chunk) {
   Worker& of = workers_[static_cast<std::size_t>(worker)];
-  const auto c = static_cast<int>(chunk.first / kChunkRows);
-  for (std::size_t a = 0; a < of.inputs.size(); ++a)
-    of.inputs[a] = inputs_[a].data() + c * input_widths_[a] * kRowsApart;
+  const std::int64_t c = chunk.first / kChunkRows;
+  for (std::size_t a = 0; a < of.inputs.size(); ++a) of.inputs[a] = chunk_at(inputs_[a], c, input_widths_[a]);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     if (!terms_[t].kernels) continue;
     const int p = terms_[t].features;
     if (all_share(features[t])) {
-      of.features[t] = shared_[t].data() + c * p * kRowsApart;
+      of.features[t] = chunk_at(shared_[t], c, p);
       continue;
     }
     if (of.own[t].empty()) of.own[t] = float_columns(p);
@@ -220,8 +225,8 @@ FusedCost FusedStep::differentiate(int worker, const Chunk& chunk, const Work& w
   model.backward(rows, of.gradients, of.d_features);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     if (!wanted(t)) continue;
-    const FloatRows<const float> to = rows_from(work.d_features[t], chunk.first, chunk.member);
-    turn_out(of.d_features[t], chunk.rows, terms_[t].features, {const_cast<float*>(to.at), to.row, to.column});
+    turn_out(of.d_features[t], chunk.rows, terms_[t].features,
+             rows_from(work.d_features[t], chunk.first, chunk.member));
   }
   return cost;
 }

@@ -114,7 +114,8 @@ Batch Trainer::next_batch(RowOrder& order) {
     batch = batch_of(rows(step_), loader_->take());
   } else {
     batch = ahead_ ? *std::exchange(ahead_, {}) : batch_of(rows(step_));
-    if (step_ + 1 < steps_per_epoch_) meanwhile_ = [this, rows, next = step_ + 1] { ahead_ = batch_of(rows(next)); };
+    meanwhile_ = [this, rows, next = step_ + 1] { ahead_ = batch_of(rows(next)); };
+    if (fused_ == nullptr || step_ + 1 == steps_per_epoch_) meanwhile_ = {};
   }
   batch.whole = order.count(step_);
   return batch;
@@ -130,7 +131,7 @@ Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs)
       batch.networks.push_back(gather_rows(training_.networks[a], index, 0));
     }
   } else {
-    Dataset rows = encode_rows(training_, index);
+    Dataset rows = training_.select(index);
     batch.x = std::move(rows.x);
     batch.y = std::move(rows.y);
     batch.networks = std::move(rows.networks);
@@ -238,6 +239,7 @@ double Trainer::step(const Batch& batch) {
 
 double Trainer::differentiate(const Batch& batch) {
   if (batch.x.size(0) == 0) {  // all rows of the step are other processes'
+    if (meanwhile_) std::exchange(meanwhile_, {})();
     for (const ParameterGroup& group : groups_) group.value.mutable_grad().zero_();
     return 0.0;
   }
@@ -421,13 +423,15 @@ void Trainer::pause(Clock::time_point& saved) {
 void Trainer::run_epochs(std::int64_t last) {
   const Clock::time_point start = Clock::now();
   Clock::time_point saved = start;
+  last_pause_ = next_pause_ = epoch_ * steps_per_epoch_ + step_;
+  paused_ = start;
   double rows = 0.0;
   const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
   const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
   while (epoch_ < end && patient()) {
     const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
     RowOrder order(training_.size(), options_.batch, seed);
-    ahead_ = {}, meanwhile_ = {};
+    ahead_ = {};
     for (; step_ < steps_per_epoch_; ++step_) {
       pause(saved);
       rate_ = options_.learning_rate * rate_at(epoch_ * steps_per_epoch_ + step_);

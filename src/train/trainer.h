@@ -92,11 +92,11 @@ class Trainer {
   std::optional<Checkpoint> whole_;     // of the last epoch, when processes share the work
   std::vector<at::Tensor> d_features_;  // (E, B, p) of each term whose kernels are learned
   std::optional<Batch> ahead_;          // rows of the next step, which a worker takes while this one is computed
-  std::function<void()> meanwhile_;     // takes them
+  std::function<void()> meanwhile_;     // takes them, on the fast path
 
   std::int64_t steps_per_epoch_ = 1;
   std::int64_t epoch_ = 0, step_ = 0;             // finished epochs, and steps of the one under way
-  std::int64_t last_pause_ = 0, next_pause_ = 0;  // steps of all epochs, of several processes
+  std::int64_t last_pause_ = 0, next_pause_ = 0;  // steps of all epochs; one process alone may pause at every step
   Clock::time_point paused_;
   double loss_sum_ = 0.0;  // over the rows of the epoch under way
   double best_ = std::numeric_limits<double>::infinity();

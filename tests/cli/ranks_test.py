@@ -172,6 +172,10 @@ class Ranks(FolderCase):
             shutil.rmtree(self.folder / "large.csv.columns")
         self.run_ick("evaluate", "large3", "large.csv")
 
+    def test_a_table_that_one_of_them_may_not_keep(self):
+        port, words = free_port(), ["fit", "t.csv", "y ~ mlp(x)", "--epochs", "2", "--members", "2", "--out", "kept"]
+        self.finish([self.start_one(0, 2, port, *words), self.start_one(1, 2, port, *words, "--no-cache")])
+
     def test_environment(self):
         for change, said in (({"RANK": "2"}, "RANK"), ({"MASTER_PORT": "port"}, "MASTER_PORT"), ({"RANK": None}, "RANK")):
             env = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "0", "WORLD_SIZE": "2"} | change

@@ -3,15 +3,15 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
-#include "ick/base/parallel.h"
-#include "ick/train/fit.h"
-#include "support/train_case.h"
-
 namespace ick {
 namespace {
+
+TEST(GatherRows, OfOneRowWhoseStrideMeansNothing) {
+  const at::Tensor one = at::arange(6, at::kFloat).as_strided({1, 3}, {6, 1}, 2);
+  ASSERT_TRUE(one.is_contiguous());
+  const at::Tensor index = at::zeros({2}, at::kLong);
+  EXPECT_TRUE(at::equal(gather_rows(one, index, 0), one.index_select(0, index)));
+}
 
 // More rows than are fetched ahead, in no order, some of them twice.
 TEST(GatherRows, AreThoseOfIndexSelect) {
@@ -33,29 +33,6 @@ TEST(GatherRows, AreThoseOfIndexSelect) {
     expect_same(table({4, kRows}, at::kFloat), 1, of);
     expect_same(table({7, kRows}, at::kFloat).t(), 0, of);  // not contiguous
   }
-}
-
-// The same rows of a dataset that holds them, whatever the number of workers.
-TEST(EncodeRows, AreThoseThatAreHeld) {
-  const Table table = generic_table(400);
-  const FitPlan plan = plan_fit(table, parse_formula("y ~ mlp(a, b) * rbf(t, points=5) + mlp(c)"), {});
-  const std::vector<bool> all(table.rows, true);
-  const Dataset held = open_rows(table, plan.encoder, all), open = open_rows(table, plan.encoder, all, nullptr, 0.0);
-  ASSERT_TRUE(held.held() && !open.held());
-  const at::Tensor index = (at::arange(331, at::kLong) * 37 + 5).remainder(400);
-  for (const int count : {1, 3, 16}) {
-    set_workers(count);
-    const Dataset made = encode_rows(open, index);
-    EXPECT_TRUE(at::equal(made.x, held.x.index_select(0, index)));
-    EXPECT_TRUE(at::equal(made.y, held.y.index_select(0, index)));
-    ASSERT_EQ(made.networks.size(), 2u);
-    for (std::size_t a = 0; a < 2; ++a) {
-      EXPECT_TRUE(at::equal(made.networks[a], held.networks[a].index_select(0, index)));
-    }
-    ASSERT_EQ(made.size(), 331);
-    EXPECT_EQ(made.rows[330], held.rows[static_cast<std::size_t>(index[330].item<std::int64_t>())]);
-  }
-  set_workers(1);
 }
 
 }  // namespace
