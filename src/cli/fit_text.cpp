@@ -168,10 +168,14 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   for (const ParameterValue& value : fit.model.kernel_values())
     fmt::print("  {:<40} {}\n", value.path, values_text(value));
   print_uncertainty(fit.model);
-  const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores) {
-    if (scores) fmt::print("{} ({}, {}): {}\n", name, split, count_text(rows, "row"), scores_text(*scores));
+  const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores,
+                       const char* further = "") {
+    if (scores) fmt::print("{} ({}, {}): {}{}\n", name, split, count_text(rows, "row"), scores_text(*scores), further);
   };
-  if (report.validation) said("validation", report.validation_split, report.validation->rows, report.validation);
+  if (report.validation) {  // whose rows the interval was then calibrated on
+    said("validation", report.validation_split, report.validation->rows, report.validation,
+         fit.model.calibration.knows(kLevel) ? " before calibration" : "");
+  }
   if (report.holdout) said("holdout", report.holdout_split, report.holdout_rows, report.holdout);
   if (report.class_validation) {
     said("validation", report.validation_split, report.class_validation->rows, report.class_validation);
