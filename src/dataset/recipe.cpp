@@ -11,6 +11,7 @@
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
+#include "table/read_ahead.h"
 
 namespace ick {
 
@@ -148,6 +149,28 @@ at::Tensor Recipe::x(Rows rows, EncodingNotes* notes) const {
   double* to = all.data_ptr<double>();
   for (const KernelSource& source : kernels_) encode_kernel_column(source, rows, to++, std::ssize(kernels_), notes);
   return all;
+}
+
+void Recipe::each_column(const std::function<void(const Numbers&)>& visit) const {
+  if (target_ != nullptr) visit(target_->values);
+  for (const KernelSource& source : kernels_) visit(source.column->values);
+  for (const NetworkSource& network : networks_) {
+    for (const NumberSource& source : network.columns) visit(source.column->values);
+    for (const std::vector<NumberSource>& tree : network.trees) {
+      for (const NumberSource& source : tree) visit(source.column->values);
+    }
+  }
+}
+
+void expect_rows(const Dataset& rows, std::int64_t first, std::int64_t count) {
+  if (rows.held() || count == 0) return;
+  const auto [least, most] = std::minmax(rows.rows[first], rows.rows[first + count - 1]);
+  const auto from = static_cast<std::size_t>(least), length = static_cast<std::size_t>(most - least + 1);
+  rows.recipe->each_column([&](const Numbers& numbers) { read_ahead(numbers, from, length); });
+}
+
+void expect_rows_in_order(const Dataset& rows) {
+  if (!rows.held()) rows.recipe->each_column(read_in_order);
 }
 
 at::Tensor Recipe::targets(Rows rows) const {

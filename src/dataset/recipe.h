@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ class Recipe {
   at::Tensor targets(Rows rows) const;  // (m) in float64; NaN for a class that training rows do not have
   RowImages images(std::size_t network, Rows rows, EncodingNotes* notes = nullptr) const;
 
+  void each_column(const std::function<void(const Numbers&)>& visit) const;  // that is read, some of them twice
+
   [[noreturn]] void refuse_class(std::int64_t row) const;  // that training rows do not have
 
  private:
@@ -74,6 +77,11 @@ class Recipe {
   std::vector<KernelSource> kernels_;
   std::vector<NetworkSource> networks_;
 };
+
+// `count` rows from `first` on will be asked for soon, in any order: what is in files is read in the background, and
+// nothing else until rows are to be read in order again.
+void expect_rows(const Dataset& rows, std::int64_t first, std::int64_t count);
+void expect_rows_in_order(const Dataset& rows);
 
 [[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row);
 // Of `count` gaps, the first in this row.

@@ -12,14 +12,14 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlockRows = 256;    // read one after the other
-constexpr std::int64_t kWindowBlocks = 32;  // mixed with each other
+constexpr std::int64_t kBlockRows = 4096;   // read one after the other: 32 KB of each column
+constexpr std::int64_t kWindowBlocks = 16;  // mixed with each other
 constexpr std::int64_t kWindow = kBlockRows * kWindowBlocks;
 
 }  // namespace
 
-RowOrder::RowOrder(std::int64_t rows, std::int64_t batch, std::uint64_t seed, std::int64_t mixed)
-    : rows_(rows), batch_(batch), steps_((rows + batch - 1) / batch), seed_(seed) {
+RowOrder::RowOrder(std::int64_t rows, std::int64_t batch, std::uint64_t seed, Expect expect, std::int64_t mixed)
+    : rows_(rows), batch_(batch), steps_((rows + batch - 1) / batch), seed_(seed), expect_(std::move(expect)) {
   if (rows <= mixed) {
     order_ = shuffled(rows, seed);
     return;
@@ -46,25 +46,38 @@ std::int64_t RowOrder::count(std::int64_t step) const {
   return total;
 }
 
-std::int64_t RowOrder::row(std::size_t k, std::int64_t place) {
+std::pair<std::int64_t, std::int64_t> RowOrder::Part::block(std::int64_t b) const {
+  const std::int64_t begin = static_cast<std::int64_t>(blocks[static_cast<std::size_t>(b)]) * kBlockRows;
+  return {begin, std::min(begin + kBlockRows, count)};
+}
+
+// Rows of the next window are asked for when those of this one begin to be taken.
+void RowOrder::enter(std::size_t k, std::int64_t window) {
   Part& part = parts_[k];
-  const std::int64_t window = place / kWindow;
-  if (window != part.window) {
-    part.window = window;
-    part.mixed.clear();
-    const std::int64_t last = std::min<std::int64_t>((window + 1) * kWindowBlocks, std::ssize(part.blocks));
-    for (std::int64_t b = window * kWindowBlocks; b < last; ++b) {
-      const std::int64_t first = static_cast<std::int64_t>(part.blocks[static_cast<std::size_t>(b)]) * kBlockRows;
-      for (std::int64_t i = first; i < std::min(first + kBlockRows, part.count); ++i) {
-        part.mixed.push_back(part.first + i);
-      }
-    }
-    Random random(seed_for(seed_, "window " + std::to_string(k) + " " + std::to_string(window)));
-    for (std::int64_t i = std::ssize(part.mixed) - 1; i > 0; --i) {
-      std::swap(part.mixed[static_cast<std::size_t>(i)], part.mixed[static_cast<std::size_t>(random.below(i + 1))]);
-    }
+  const auto each_block = [&](std::int64_t of, const auto& visit) {
+    const std::int64_t last = std::min<std::int64_t>((of + 1) * kWindowBlocks, std::ssize(part.blocks));
+    for (std::int64_t b = of * kWindowBlocks; b < last; ++b) visit(part.block(b));
+  };
+  const auto ask = [&](std::pair<std::int64_t, std::int64_t> rows) {
+    if (expect_) expect_(part.first + rows.first, rows.second - rows.first);
+  };
+  if (window != part.window + 1 || window == 0) each_block(window, ask);
+  each_block(window + 1, ask);
+  part.window = window;
+  part.mixed.clear();
+  each_block(window, [&](std::pair<std::int64_t, std::int64_t> rows) {
+    for (std::int64_t i = rows.first; i < rows.second; ++i) part.mixed.push_back(part.first + i);
+  });
+  Random random(seed_for(seed_, "window " + std::to_string(k) + " " + std::to_string(window)));
+  for (std::int64_t i = std::ssize(part.mixed) - 1; i > 0; --i) {
+    std::swap(part.mixed[static_cast<std::size_t>(i)], part.mixed[static_cast<std::size_t>(random.below(i + 1))]);
   }
-  return part.mixed[static_cast<std::size_t>(place - window * kWindow)];
+}
+
+std::int64_t RowOrder::row(std::size_t k, std::int64_t place) {
+  const std::int64_t window = place / kWindow;
+  if (window != parts_[k].window) enter(k, window);
+  return parts_[k].mixed[static_cast<std::size_t>(place - window * kWindow)];
 }
 
 at::Tensor RowOrder::rows(std::int64_t step, int rank, int of) {

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "dataset/recipe.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -401,8 +402,7 @@ void Trainer::pause(Clock::time_point& saved) {
   if (now < next_pause_) return;
   const bool due = sharing_->first() && seconds_since(saved) >= options_.checkpoint_seconds;
   const std::vector<bool> said = sharing_->any({hooks_.interrupted && hooks_.interrupted(), due});
-  const bool stop = said[0];
-  if (stop || said[1]) {
+  if (said[0] || said[1]) {
     sharing_->collect(groups_);
     loss_sum_ = sharing_->first() ? sharing_->total(loss_sum_) : (sharing_->total(loss_sum_), 0.0);
     if (hooks_.checkpoint && sharing_->first()) hooks_.checkpoint(checkpoint());
@@ -416,21 +416,20 @@ void Trainer::pause(Clock::time_point& saved) {
     last_pause_ = now;
     paused_ = Clock::now();
   }
-  if (stop && loader_ != nullptr) loader_->forget();
-  if (stop) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
+  if (said[0] && loader_ != nullptr) loader_->forget();
+  if (said[0]) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
 }
 
 void Trainer::run_epochs(std::int64_t last) {
   const Clock::time_point start = Clock::now();
-  Clock::time_point saved = start;
+  Clock::time_point saved = paused_ = start;
   last_pause_ = next_pause_ = epoch_ * steps_per_epoch_ + step_;
-  paused_ = start;
   double rows = 0.0;
   const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
   const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
   while (epoch_ < end && patient()) {
     const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
-    RowOrder order(training_.size(), options_.batch, seed);
+    RowOrder order(training_.size(), options_.batch, seed, [this](auto... some) { expect_rows(training_, some...); });
     ahead_ = {};
     for (; step_ < steps_per_epoch_; ++step_) {
       pause(saved);
@@ -445,6 +444,7 @@ void Trainer::run_epochs(std::int64_t last) {
       loss_sum_ += value * count;
       rows += count;
     }
+    expect_rows_in_order(training_);
     sharing_->collect(groups_);
     loss_sum_ = sharing_->total(loss_sum_);
     if (model_.has_kernels()) model_.kernel().parameters().check();
