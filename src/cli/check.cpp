@@ -71,8 +71,10 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
 int run_check(const CheckRequest& request) {
   const StoredModel stored = load_model(request.model);
   const FittedModel& model = stored.model;
-  if (model.family != Family::gaussian) {
-    throw UsageError("check compares numbers with Gaussian noise; this model's family is " + choice_name(model.family));
+  if (!model.likelihood->conjugate || model.encoder.weights || model.encoder.error) {
+    throw UsageError("check compares numbers with Gaussian noise of one size; this model's likelihood is " +
+                     std::string(model.likelihood->name) +
+                     (model.likelihood->conjugate ? " with weights(...) or error(...)" : ""));
   }
   const std::vector<std::string> split_columns = stored.report.options.holdout.columns;
   // All columns: the table must be known again by its fingerprint.
@@ -102,8 +104,7 @@ int run_check(const CheckRequest& request) {
                                              model.options.members, model.options.members == 1 ? "" : "s");
   fmt::print("{} against the exact Gaussian process\n", what);
   fmt::print("  {} training rows, compared at {} rows: {}\n", c.training_rows, c.rows, parts.sentence);
-  const std::string unit =
-      model.encoder.log_target ? "log(" + model.encoder.target.name + ")" : model.encoder.target.name;
+  const std::string unit = transformed(*model.encoder.transform, model.encoder.target.name);
   fmt::print("  means differ by {:.4g} (rms, {}), {:.4f} sd of an observation\n", c.mean_difference, unit,
              c.relative_difference);
   fmt::print("  sd of the function is {:.3f} of the exact one, off by {:.1f}% on average\n", c.sd_ratio,

@@ -129,7 +129,10 @@ ReadOptions DataOptions::read_options(const FittedModel& model, bool with_target
                                       const std::vector<std::string>& further) const {
   ReadOptions options = read_options();
   std::vector<ColumnInfo> columns = model.columns();
-  if (with_target) columns.push_back(model.encoder.target);
+  if (with_target) {
+    columns.push_back(model.encoder.target);
+    if (model.encoder.weights) columns.push_back(model.encoder.weights->info);
+  }
   for (ColumnInfo& info : columns) {
     options.only.push_back(info.name);
     // That all training rows had whole numbers binds no later row.

@@ -51,7 +51,7 @@ std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, 
   const Prediction p = model.predict(table, {level});
   std::vector<std::int64_t> known;
   std::vector<bool> inside(table.rows, false);
-  if (has_classes(model.family)) {
+  if (model.likelihood->has_classes()) {
     Encoder encoder = model.encoder;
     if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
     const Dataset rows = encode(table, encoder, true);
@@ -138,7 +138,7 @@ int run_evaluate(const EvaluateRequest& request) {
   const std::vector<std::string> by = block_columns(request, stored);
   const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
   const FittedModel& model = stored.model;
-  const bool classes = has_classes(model.family);
+  const bool classes = model.likelihood->has_classes();
   EncodingNotes notes;
   Scores scores;
   ClassScores class_scores;

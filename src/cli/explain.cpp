@@ -143,7 +143,7 @@ Explanation explain(const ExplainRequest& request) {
   ModelOptions model_options;
   model_options.seed = e.plan->options.seed;
   model_options.layers = e.plan->options.layers;
-  if (e.plan->options.family == Family::categorical) model_options.outputs = std::ssize(e.plan->encoder.classes);
+  if (likelihood_of(e.plan->options).link == Link::softmax) model_options.outputs = std::ssize(e.plan->encoder.classes);
   e.model = std::make_unique<Model>(e.spec, e.plan->encoder, rows, model_options);
   return e;
 }
@@ -260,8 +260,8 @@ void print_settings(const FitPlan& plan) {
   fmt::print("\ndefaults for this table\n");
   fmt::print("  members {}, batch {}, epochs {}, optimiser {}, schedule {}, learning rate {:.4g}\n", o.members, o.batch,
              o.epochs, choice_name(o.optimiser), choice_name(o.schedule), o.learning_rate);
-  fmt::print("  family {}, loss {}, weight decay {:.4g}, patience {}, seed {}\n", choice_name(*o.family),
-             choice_name(o.loss), o.weight_decay, o.patience, o.seed);
+  fmt::print("  likelihood {}, weight decay {:.4g}, patience {}, seed {}\n", o.likelihood, o.weight_decay, o.patience,
+             o.seed);
   fmt::print("  validation {}: {}\n", print(*o.validation), plan.validation_reason);
 }
 

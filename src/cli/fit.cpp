@@ -39,9 +39,9 @@ void ask_to_stop(int signal) {
 
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
-  std::string holdout = "none", validation, loss = "mse", optimiser = "automatic", schedule = "onecycle",
-              kernels = "automatic", gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned",
-              family = "automatic", link = "logit", class_kernels = "shared";
+  std::string holdout = "none", validation, optimiser = "automatic", schedule = "onecycle", kernels = "automatic",
+              gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned",
+              likelihood = "automatic", class_kernels = "shared";
   std::vector<std::string> units;
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
@@ -71,7 +71,6 @@ FitOptions options_of(const FitRequest& request) {
   FitOptions options = request.options;
   options.holdout = parse_split(request.holdout);
   if (!request.validation.empty()) options.validation = parse_split(request.validation);
-  options.loss = *find_choice<Loss>(request.loss);
   options.optimiser = *find_choice<Optimiser>(request.optimiser);
   options.schedule = *find_choice<Schedule>(request.schedule);
   options.kernels = *find_choice<KernelTraining>(request.kernels);
@@ -79,8 +78,7 @@ FitOptions options_of(const FitRequest& request) {
   options.posterior = *find_choice<Posterior>(request.posterior);
   options.perturbation = *find_choice<Perturbation>(request.perturbation);
   options.noise = parse_noise(request.noise);
-  options.family = find_choice<Family>(request.family);
-  options.link = *find_choice<Link>(request.link);
+  if (request.likelihood != "automatic") options.likelihood = request.likelihood;
   options.own_kernels = request.class_kernels == "own";
   options.warm_start = !request.no_warm_start;
   options.polish = !request.no_polish;
@@ -315,13 +313,17 @@ Command add_fit(CLI::App& program) {
   number("--seed", o.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
   number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
   number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
-  app->add_option("--family", r.family,
-                  "Law of the target: gaussian, student (far-off rows pull less), poisson (counts), bernoulli (two "
-                  "classes), categorical; automatic: classes for text and for whole numbers of at most ten values")
-      ->check(accept_word({"automatic", "gaussian", "student", "poisson", "bernoulli", "categorical"}))
+  std::vector<std::string> likelihood_names = {"automatic"};
+  for (const Likelihood* row : likelihoods()) {
+    likelihood_names.emplace_back(row->name);
+    if (!row->alias.empty()) likelihood_names.emplace_back(row->alias);
+  }
+  app->add_option("--likelihood,--family,--loss", r.likelihood,
+                  "How an observation is distributed about the function; automatic: classes for text and for whole "
+                  "numbers of at most ten values, else gaussian. `ick list likelihoods` shows them all")
+      ->check(accept_word(likelihood_names))
       ->capture_default_str()
       ->group("Training");
-  add_choice<Link>(*app, "--link", r.link, "Of two classes")->group("Training");
   app->add_option("--class-kernels", r.class_kernels,
                   "Kernel parameters of several classes: shared, or own ones for each class")
       ->check(accept_word({"shared", "own"}))
@@ -353,7 +355,6 @@ Command add_fit(CLI::App& program) {
       ->delimiter(',')
       ->check(accept_number(1, 65536))
       ->group("Training");
-  add_choice<Loss>(*app, "--loss", r.loss, "What is minimised")->group("Training");
   add_choice<Optimiser>(*app, "--optimiser", r.optimiser, "lbfgs is for models of kernels only")->group("Training");
   add_choice<Schedule>(*app, "--schedule", r.schedule, "Of the learning rate")->group("Training");
   number("--learning-rate", o.learning_rate, "0: from the optimiser", 0.0, 1e3);

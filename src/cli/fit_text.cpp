@@ -33,6 +33,14 @@ std::string duration_text(double seconds) {
 
 constexpr double kLevel = 0.9;
 
+// What the number stands for.
+std::string dispersion_text(const Likelihood& likelihood) {
+  const NoiseShape at_two = likelihood.noise(2.0);
+  if (likelihood.target == TargetKind::proportion) return "variance over mean (1 - mean)";
+  if (at_two.base > 0.0) return "variance = mean + dispersion mean^2";
+  return at_two.slope == 2.0 ? "variance over mean; 1: Poisson" : "variance over mean^2";
+}
+
 std::string interval_text(const Calibration& calibration) {
   if (calibration.knows(kLevel)) {
     return fmt::format("mean +- {:.3f} sd, calibrated on {} (Gaussian: 1.645)", calibration.half_width(kLevel),
@@ -114,8 +122,8 @@ namespace {
 // What stands between the function and an observation.
 void print_uncertainty(const FittedModel& model) {
   const auto line = [](const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); };
-  if (has_classes(model.family)) {
-    line("family", fmt::format("{} of {} classes", choice_name(model.family), model.encoder.classes.size()));
+  if (model.likelihood->has_classes()) {
+    line("likelihood", fmt::format("{} of {} classes", model.likelihood->name, model.encoder.classes.size()));
     line("temperature", fmt::format("{:.3f} (1: probabilities as trained)", model.temperature));
     line("90% sets",
          model.calibration.knows(kLevel)
@@ -124,11 +132,15 @@ void print_uncertainty(const FittedModel& model) {
              : "all classes, not calibrated: " + too_few_rows(model.calibration, kLevel));
     return;
   }
-  if (model.family == Family::poisson) {
-    line("dispersion", fmt::format("{:.4g} (variance over mean; 1: Poisson)", model.noise * model.noise));
+  line("likelihood", std::string(model.likelihood->name));
+  if (model.likelihood->link != Link::identity) {
+    line("dispersion", fmt::format("{:.4g} ({})", model.noise * model.noise, dispersion_text(*model.likelihood)));
   } else {
-    line("noise (sd)", fmt::format("{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
-                                   model.encoder.log_target ? " (of the logarithm)" : ""));
+    const Transform& transform = *model.encoder.transform;
+    line("noise (sd)",
+         fmt::format(
+             "{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
+             transform.name.empty() ? "" : fmt::format(" (of {}({}))", transform.name, model.encoder.target.name)));
   }
   line("90% interval", interval_text(model.calibration));
 }
@@ -147,20 +159,20 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     if (report.class_holdout) out["holdout"] = out.at("class_holdout");
     out.erase("class_validation");
     out.erase("class_holdout");
-    out["family"] = choice_name(fit.model.family);
+    out["likelihood"] = fit.model.likelihood->name;
     if (!fit.model.encoder.classes.empty()) out["classes"] = fit.model.encoder.classes;
     out["schema"] = 1;
     out["model"] = directory;
     out["formula"] = print(fit.model.spec().formula);
     out["parameters"] = fit.model.model->trainable();
-    if (has_classes(fit.model.family)) {
+    if (fit.model.likelihood->has_classes()) {
       out["temperature"] = fit.model.temperature;
     } else {
       out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
     }
     out["kernels"] = to_json(fit.model.kernel_values());
     out["posterior"] = choice_name(fit.model.posterior);
-    if (!has_classes(fit.model.family)) out["calibration"] = calibration_json(fit.model.calibration);
+    if (!fit.model.likelihood->has_classes()) out["calibration"] = calibration_json(fit.model.calibration);
     fmt::print("{}\n", out.dump(2));
     return;
   }

@@ -178,7 +178,7 @@ void add_classes(const FittedModel& model, const Prediction& p, std::vector<NewC
 
 std::vector<NewColumn> new_columns(const PredictRequest& request, const FittedModel& model, const Prediction& p) {
   std::vector<NewColumn> columns;
-  if (has_classes(model.family)) {
+  if (model.likelihood->has_classes()) {
     add_classes(model, p, columns);
   } else {
     columns = {{"mean", &p.mean}, {"sd", &p.sd}, {"lower", &p.lower}, {"upper", &p.upper}};
@@ -288,7 +288,7 @@ void predict_rows(const PredictRequest& request, const FittedModel& model, const
 int run_predict(const PredictRequest& request) {
   const StoredModel stored = load_model(request.model);
   TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
-  if (request.function_sd && has_classes(stored.model.family)) {
+  if (request.function_sd && stored.model.likelihood->has_classes()) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
   }
   const std::vector<std::string> names = new_names(request, stored.model);
@@ -346,7 +346,7 @@ int run_predict(const PredictRequest& request) {
   }
   const Calibration& calibration = stored.model.calibration;
   if (!calibration.knows(request.wanted.level)) {
-    fmt::print(stderr, "{} are not calibrated: {}\n", has_classes(stored.model.family) ? "sets" : "intervals",
+    fmt::print(stderr, "{} are not calibrated: {}\n", stored.model.likelihood->has_classes() ? "sets" : "intervals",
                too_few_rows(calibration, request.wanted.level));
   }
   if (request.wanted.support && stored.model.support.empty()) {

@@ -68,10 +68,44 @@ void fit_classes(const Column& target, const std::string& name, const std::vecto
   throw DataError(name + " is \"" + encoder.classes[0] + "\" in every training row; there is nothing to tell apart");
 }
 
-void check_count(double value, std::int64_t row, const std::string& name) {
-  if (value >= 0.0 && value == std::floor(value)) return;
-  throw DataError(name + " has the value " + number_text(value) + " in row " + std::to_string(row + 1) +
-                  "; the poisson family takes counts, whole numbers from 0");
+// What a kind of target takes, in words; empty when it takes this value.
+std::string refused_by(TargetKind kind, double value) {
+  if (kind == TargetKind::count && !(value >= 0.0 && value == std::floor(value))) return "counts, whole numbers from 0";
+  if (kind == TargetKind::positive && !(value > 0.0)) return "positive numbers";
+  if (kind == TargetKind::proportion && !(value > 0.0 && value < 1.0))
+    return "numbers between 0 and 1, without the ends";
+  return "";
+}
+
+// weights(w), offset(log(n)), error(se) of the rows in use: every number must be there and make sense.
+std::optional<RowColumn> fit_row_column(const Table& table, const RowTerm& term, const std::string& role,
+                                        const std::vector<bool>& use) {
+  if (!term.exists()) return std::nullopt;
+  const Column& column = table.column(term.column);
+  const std::string name = role + "(" + term.column + "): " + named(term.column);
+  if (column.info.type != ColumnType::number && column.info.type != ColumnType::integer) {
+    throw DataError(name + " is a " + std::string(column_type_name(column.info.type)) + "; numbers are needed");
+  }
+  refuse_bytes(column);
+  const Transform& transform = *find_transform(term.transform);
+  const bool positive = role == "weights";
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    const double value = column.values[i];
+    if (!use[i]) continue;
+    const std::string found = name + " has " + (std::isnan(value) ? "no value" : "the value " + number_text(value)) +
+                              " in row " + std::to_string(i + 1);
+    if (std::isnan(value) || !transform.admits(value)) {
+      throw DataError(found + "; expected " + (transform.name.empty() ? "a number" : std::string(transform.domain)));
+    }
+    const double number = transform.forward(value);
+    if (positive && !(number > 0.0)) throw DataError(found + "; weights are positive: leave the row out instead");
+    if (role == "error" && !(number >= 0.0)) throw DataError(found + "; a standard deviation is not negative");
+  }
+  RowColumn fitted{column.info, term.transform};
+  if (positive) {
+    fitted.scale = scaling_of(column.values, use, [&](std::size_t, double v) { return transform.forward(v); }).mean;
+  }
+  return fitted;
 }
 
 void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use, Encoder& encoder) {
@@ -79,26 +113,38 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   refuse_bytes(target);
   const std::string name = "the target, " + named(plan.target) + ",";
   encoder.target = target.info;
-  encoder.log_target = plan.log_target;
+  encoder.target_kind = plan.kind;
+  encoder.transform = plan.transform;
   if (plan.kind == TargetKind::classes) return fit_classes(target, name, use, encoder);
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
-    throw DataError(name + " holds text; a number is needed, or --family categorical");
+    throw DataError(name + " holds text; a number is needed, or the likelihood categorical");
   }
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < target.values.size(); ++i) {
     const double value = target.values[i];
     if (std::isnan(value)) continue;
     rows += use[i];
-    if (plan.kind == TargetKind::count) check_count(value, static_cast<std::int64_t>(i), name);
-    if (!plan.log_target || value > 0.0) continue;
-    throw DataError(name + " has the value " + number_text(value) + " in row " + std::to_string(i + 1) +
-                    "; log() takes positive numbers only");
+    const auto refuse = [&](const std::string& reason) {
+      throw DataError(name + " has the value " + number_text(value) + " in row " + std::to_string(i + 1) + "; " +
+                      reason);
+    };
+    if (const std::string takes = refused_by(plan.kind, value); !takes.empty())
+      refuse("this likelihood takes " + takes);
+    if (!plan.transform->admits(value)) {
+      refuse(std::string(plan.transform->name) + "() takes " + std::string(plan.transform->domain) + " only");
+    }
   }
   if (rows < 2) {
     throw DataError(name + " has " + std::to_string(rows) + (rows == 1 ? " value" : " values") +
                     " in the training rows; expected at least 2 rows to learn from");
   }
-  encoder.target_scaling = scaling_of(target.values, use, plan.log_target);
+  const Column* const offset =
+      encoder.offset && encoder.offset_in_target() ? &table.column(plan.offset.column) : nullptr;
+  const Transform& of_offset = *find_transform(plan.offset.transform);
+  encoder.target_scaling = scaling_of(target.values, use, [&](std::size_t i, double y) {
+    const double z = plan.transform->forward(y);
+    return offset != nullptr ? z - of_offset.forward(offset->values[i]) : z;
+  });
   if (encoder.target_scaling.sd == 0.0) {
     std::size_t first = 0;
     while (!use[first] || std::isnan(target.values[first])) ++first;
@@ -106,7 +152,7 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
                     " in every training row; there is nothing to learn");
   }
   encoder.target_summary = encoder.target_scaling;
-  if (plan.kind == TargetKind::count) encoder.target_scaling = {};
+  if (plan.kind != TargetKind::number) encoder.target_scaling = {};
 }
 
 }  // namespace
@@ -122,6 +168,15 @@ std::vector<ColumnInfo> Encoder::columns() const {
   for (const NetworkInputs& network : networks) {
     for (const ColumnInfo& info : network.infos()) add(info);
   }
+  if (offset) add(offset->info);
+  if (error) add(error->info);
+  return all;
+}
+
+std::vector<ColumnInfo> Encoder::training_columns() const {
+  std::vector<ColumnInfo> all = columns();
+  all.push_back(target);
+  if (weights) all.push_back(weights->info);
   return all;
 }
 
@@ -167,7 +222,11 @@ Dataset Dataset::select(const at::Tensor& index) const {
   for (auto& each : part.images) {
     if (each) each->number = each->number.index_select(0, index);
   }
-  if (y.defined()) part.y = y.index_select(0, index);
+  const auto of_rows = [&](const at::Tensor& all) { return all.defined() ? all.index_select(0, index) : all; };
+  part.y = of_rows(y);
+  part.weights = of_rows(weights);
+  part.offset = of_rows(offset);
+  part.error = of_rows(error);
   part.rows = rows_at(rows, index);
   return part;
 }
@@ -191,6 +250,9 @@ at::Tensor Dataset::x_of(std::int64_t first, std::int64_t count) const {
 }
 
 at::Tensor Dataset::targets() const { return held() ? y : recipe->targets(rows); }
+at::Tensor Dataset::row_weights() const { return held() ? weights : recipe->weights(rows); }
+at::Tensor Dataset::row_offset() const { return held() ? offset : recipe->offset(rows); }
+at::Tensor Dataset::row_error() const { return held() ? error : recipe->error(rows); }
 
 at::Tensor Dataset::inputs(std::size_t network, const at::Tensor& index, const LoadImage& load) const {
   const at::Tensor numbers =
@@ -227,6 +289,9 @@ std::int64_t Dataset::block(std::int64_t most) const {
 at::Tensor Dataset::complete() const {
   if (!held()) return at::ones({size()}, at::kBool);
   at::Tensor whole = x.isnan().logical_not().all(1);
+  for (const at::Tensor& each : {offset, error, weights}) {
+    if (each.defined()) whole = whole.logical_and(each.isfinite());
+  }
   for (const auto& each : images) {
     if (each) whole = whole.logical_and(each->number != RowImages::kMissing);
   }
@@ -236,7 +301,16 @@ at::Tensor Dataset::complete() const {
 Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
   Encoder encoder;
   encoder.gaps = plan.gaps;
+  encoder.target_kind = plan.kind;
+  std::vector<bool> known = use;
+  const Column& target = table.column(plan.target);
+  for (std::size_t i = 0; i < target.values.size(); ++i) known[i] = known[i] && !std::isnan(target.values[i]);
+  encoder.weights = fit_row_column(table, plan.weights, "weights", known);
+  encoder.offset = fit_row_column(table, plan.offset, "offset", known);
+  encoder.error = fit_row_column(table, plan.error, "error", known);
   fit_target(table, plan, use, encoder);
+  if (encoder.offset) encoder.offset->scale = encoder.target_scaling.sd;
+  if (encoder.error) encoder.error->scale = encoder.target_scaling.sd;
   for (const std::string& name : plan.kernel_columns) {
     encoder.kernel_columns.push_back(fit_kernel_column(table.column(name), plan, use));
   }

@@ -28,12 +28,12 @@ std::string named(const std::string& column) { return "column \"" + column + "\"
 namespace {
 
 // Of the values that are in use and there.
-struct Moments {
+struct ColumnMoments {
   double count = 0.0, mean = 0.0, squares = 0.0;  // sum (v - mean)^2
   bool has_gaps = false;
 
   // Both together (Chan, Golub and LeVeque 1979).
-  void operator+=(const Moments& other) {
+  void operator+=(const ColumnMoments& other) {
     has_gaps = has_gaps || other.has_gaps;
     if (other.count == 0.0) return;
     const double all = count + other.count, apart = other.mean - mean;
@@ -45,21 +45,19 @@ struct Moments {
 
 // Of rows that fit into the first-level cache.
 constexpr std::size_t kFewRows = 2048;
-Moments moments_of_few(std::span<const double> values, std::size_t first, const std::vector<bool>& use,
-                       bool of_logarithm) {
+ColumnMoments moments_of_few(std::span<const double> values, std::size_t first, const std::vector<bool>& use,
+                             const OfRow& of_row) {
   std::array<double, kFewRows> kept;
   std::size_t count = 0, used = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    kept[count] = values[i];
-    const bool in_use = use[first + i];
+    const bool in_use = use[first + i], there = in_use && !std::isnan(values[i]);
+    kept[count] = there && of_row ? of_row(first + i, values[i]) : values[i];
     used += in_use;
-    count += in_use && !std::isnan(values[i]);
+    count += there;
   }
-  Moments found;
+  ColumnMoments found;
   found.has_gaps = count < used;
   if (count == 0) return found;
-  if (of_logarithm)
-    std::transform(kept.begin(), kept.begin() + count, kept.begin(), [](double v) { return std::log(v); });
   // Four sums: one addition need not wait for the last.
   const auto sum_of = [&](const auto& term) {
     std::array<double, 4> sums = {};
@@ -77,22 +75,23 @@ Moments moments_of_few(std::span<const double> values, std::size_t first, const 
 }
 
 // Workers share out blocks, which are the same for any number of them.
-Moments moments_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm = false) {
+ColumnMoments moments_of(std::span<const double> values, const std::vector<bool>& use, const OfRow& of_row = {}) {
   constexpr std::size_t kBlock = 32 * kFewRows;
-  std::vector<Moments> blocks((values.size() + kBlock - 1) / kBlock);
+  std::vector<ColumnMoments> blocks((values.size() + kBlock - 1) / kBlock);
   parallel(static_cast<int>(blocks.size()), [&](int block, int) {
     const std::size_t from = static_cast<std::size_t>(block) * kBlock, end = std::min(from + kBlock, values.size());
     for (std::size_t first = from; first < end; first += kFewRows) {
-      blocks[block] += moments_of_few(values.subspan(first, std::min(kFewRows, end - first)), first, use, of_logarithm);
+      blocks[block] += moments_of_few(values.subspan(first, std::min(kFewRows, end - first)), first, use, of_row);
     }
   });
-  return std::accumulate(blocks.begin(), blocks.end(), Moments(), [](Moments all, const Moments& block) {
-    all += block;
-    return all;
-  });
+  return std::accumulate(blocks.begin(), blocks.end(), ColumnMoments(),
+                         [](ColumnMoments all, const ColumnMoments& block) {
+                           all += block;
+                           return all;
+                         });
 }
 
-Scaling scaling_by(const Moments& moments) {
+Scaling scaling_by(const ColumnMoments& moments) {
   const double sd = moments.count > 0.0 ? std::sqrt(moments.squares / moments.count) : 0.0;
   // A constant column has no scale; rounding of its mean must not become one.
   return {moments.mean, sd > 1e-12 * std::abs(moments.mean) && std::isfinite(sd) ? sd : 0.0};
@@ -100,8 +99,8 @@ Scaling scaling_by(const Moments& moments) {
 
 }  // namespace
 
-Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm) {
-  return scaling_by(moments_of(values, use, of_logarithm));
+Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, const OfRow& of_row) {
+  return scaling_by(moments_of(values, use, of_row));
 }
 
 void refuse_bytes(const Column& column) {
@@ -163,7 +162,7 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
     fitted.info.levels = levels_of(column, use);
     return fitted;
   }
-  const Moments moments = moments_of(column.values, use);
+  const ColumnMoments moments = moments_of(column.values, use);
   fitted.scaling = scaling_by(moments);
   if (fitted.scaling.sd == 0.0) fitted.scaling.sd = 1.0;
   fitted.has_gaps = moments.has_gaps;

@@ -77,6 +77,9 @@ std::int64_t LevelCodes::operator()(double value) const {
 
 Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target) : table_(&table), encoder_(encoder) {
   if (with_target) target_ = &same_kind(table, encoder_.target);
+  if (with_target && encoder_.weights) weights_ = &same_kind(table, encoder_.weights->info);
+  if (encoder_.offset) offset_ = &same_kind(table, encoder_.offset->info);
+  if (encoder_.error) error_ = &same_kind(table, encoder_.error->info);
   if (with_target && !encoder_.classes.empty()) classes_ = LevelCodes(*target_, encoder_.classes);
   for (const KernelColumn& fitted : encoder_.kernel_columns) {
     const Column& column = same_kind(table, fitted.info);
@@ -152,7 +155,9 @@ at::Tensor Recipe::x(Rows rows, EncodingNotes* notes) const {
 }
 
 void Recipe::each_column(const std::function<void(const Numbers&)>& visit) const {
-  if (target_ != nullptr) visit(target_->values);
+  for (const Column* each : {target_, weights_, offset_, error_}) {
+    if (each != nullptr) visit(each->values);
+  }
   for (const KernelSource& source : kernels_) visit(source.column->values);
   for (const NetworkSource& network : networks_) {
     for (const NumberSource& source : network.columns) visit(source.column->values);
@@ -178,6 +183,8 @@ at::Tensor Recipe::targets(Rows rows) const {
   at::Tensor y = at::empty({std::ssize(rows)}, at::kDouble);
   double* to = y.data_ptr<double>();
   const auto [mean, sd] = encoder_.target_scaling;
+  const Transform& transform = *encoder_.transform;
+  const bool shifted = offset_ != nullptr && encoder_.offset_in_target();
   for (const std::int64_t i : rows) {
     const double value = target_->values[i];
     if (!encoder_.classes.empty()) {
@@ -185,13 +192,34 @@ at::Tensor Recipe::targets(Rows rows) const {
       *to++ = code < 0 ? kNone : static_cast<double>(code);
       continue;
     }
-    if (encoder_.log_target && value <= 0.0) {
+    if (!transform.admits(value)) {
       throw DataError("the target, " + named(encoder_.target.name) + ", has the value " + number_text(value) +
-                      " in row " + std::to_string(i + 1) + "; log() takes positive numbers only");
+                      " in row " + std::to_string(i + 1) + "; " + std::string(transform.name) + "() takes " +
+                      std::string(transform.domain) + " only");
     }
-    *to++ = ((encoder_.log_target ? std::log(value) : value) - mean) / sd;
+    const double z = transform.forward(value);
+    *to++ = ((shifted ? z - find_transform(encoder_.offset->transform)->forward(offset_->values[i]) : z) - mean) / sd;
   }
   return y;
+}
+
+// Not a number where there is none, or none that makes sense.
+at::Tensor Recipe::numbers_of(const Column* column, const std::optional<RowColumn>& fitted, Rows rows) {
+  if (column == nullptr) return {};
+  const Transform& transform = *find_transform(fitted->transform);
+  at::Tensor numbers = at::empty({std::ssize(rows)}, at::kDouble);
+  double* to = numbers.data_ptr<double>();
+  for (const std::int64_t i : rows) {
+    const double value = column->values[i];
+    *to++ = transform.admits(value) ? transform.forward(value) / fitted->scale : kNone;
+  }
+  return numbers;
+}
+
+at::Tensor Recipe::weights(Rows rows) const { return numbers_of(weights_, encoder_.weights, rows); }
+at::Tensor Recipe::offset(Rows rows) const { return numbers_of(offset_, encoder_.offset, rows); }
+at::Tensor Recipe::error(Rows rows) const {
+  return error_ != nullptr ? numbers_of(error_, encoder_.error, rows).square() : at::Tensor();
 }
 
 namespace {
@@ -306,6 +334,9 @@ Dataset Recipe::encode(Rows rows, EncodingNotes* notes) const {
   Dataset part;
   part.rows.assign(rows.begin(), rows.end());
   part.y = targets(rows);
+  part.weights = weights(rows);
+  part.offset = offset(rows);
+  part.error = error(rows);
   part.x = x(rows, notes);
   for (std::size_t a = 0; a < networks_.size(); ++a) {
     part.networks.push_back(numbers(a, rows, notes));

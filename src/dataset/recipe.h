@@ -43,6 +43,10 @@ class Recipe {
   at::Tensor x(Rows rows, EncodingNotes* notes = nullptr) const;                             // (m, D) in float64
   at::Tensor numbers(std::size_t network, Rows rows, EncodingNotes* notes = nullptr) const;  // (m, F) in float32
   at::Tensor targets(Rows rows) const;  // (m) in float64; NaN for a class that training rows do not have
+  // (m) in float64 each, as in Dataset; undefined when there are none.
+  at::Tensor weights(Rows rows) const;
+  at::Tensor offset(Rows rows) const;
+  at::Tensor error(Rows rows) const;
   RowImages images(std::size_t network, Rows rows, EncodingNotes* notes = nullptr) const;
 
   void each_column(const std::function<void(const Numbers&)>& visit) const;  // that is read, some of them twice
@@ -72,7 +76,10 @@ class Recipe {
 
   const Table* table_;
   Encoder encoder_;
+  static at::Tensor numbers_of(const Column* column, const std::optional<RowColumn>& fitted, Rows rows);
+
   const Column* target_ = nullptr;
+  const Column *weights_ = nullptr, *offset_ = nullptr, *error_ = nullptr;
   LevelCodes classes_;
   std::vector<KernelSource> kernels_;
   std::vector<NetworkSource> networks_;

@@ -28,7 +28,8 @@ std::size_t Call::column_position(std::size_t i) const {
 }
 
 bool Formula::operator==(const Formula& other) const {
-  return std::tie(target, log_target, right) == std::tie(other.target, other.log_target, other.right);
+  return std::tie(target, transform, right, weights, offset, error) ==
+         std::tie(other.target, other.transform, other.right, other.weights, other.offset, other.error);
 }
 
 }  // namespace ick

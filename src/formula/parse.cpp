@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ick/base/error.h"
+#include "ick/base/transform.h"
 #include "ick/formula/formula.h"
 #include "word.h"
 
@@ -171,6 +172,7 @@ class Parser {
     read_target(formula);
     expect('~', "\"~\" after the target");
     formula.right = expression();
+    take_row_terms(formula);
     return formula;
   }
 
@@ -195,18 +197,65 @@ class Parser {
     if (!at_name()) fail(token_, "the target, as in y ~ rbf(x),");
     Token name = advance();
     if (name.kind == Token::Kind::word && at('(')) {
-      if (name.text != "log") {
-        fail(name.position, "found the transformation " + in_quotes(name.text) +
-                                " of the target where only log is known; write log(y) ~ or y ~");
+      if (!is_transform(name.text)) {
+        fail(name.position, "found the transform " + in_quotes(name.text) +
+                                " of the target where log, sqrt and logit are known; write log(y) ~ or y ~");
       }
+      formula.transform = name.text;
       advance();
       if (!at_name()) fail(token_, "the target's column");
       name = advance();
       expect(')', "\")\" after the target's column");
-      formula.log_target = true;
     }
     formula.target = std::move(name.text);
     formula.position = name.position;
+  }
+
+  static bool is_transform(const std::string& name) { return !name.empty() && find_transform(name) != nullptr; }
+
+  static RowTerm* row_term(Formula& formula, const std::string& name) {
+    if (name == "weights") return &formula.weights;
+    if (name == "offset") return &formula.offset;
+    return name == "error" ? &formula.error : nullptr;
+  }
+
+  // offset(log(population)): one column, or a transform of one
+  static RowTerm read_row_term(const Call& call) {
+    const bool plain = call.columns.size() == 1 && call.nested.empty();
+    const bool transformed = call.columns.empty() && call.nested.size() == 1 && is_transform(call.nested[0].name) &&
+                             call.nested[0].columns.size() == 1 && call.nested[0].nested.empty();
+    if ((!plain && !transformed) || call.rest || !call.arguments.empty()) {
+      fail(call.position, call.name + " takes one column, or log, sqrt or logit of one, as in " + call.name +
+                              "(x) or " + call.name + "(log(x))");
+    }
+    const Call& reads = plain ? call : call.nested[0];
+    return {reads.columns[0], plain ? "" : reads.name, reads.column_position(0)};
+  }
+
+  static void refuse_row_terms(const Expression& expression, Formula& formula) {
+    if (expression.kind == Expression::Kind::call && row_term(formula, expression.call.name) != nullptr) {
+      fail(expression.call.position, expression.call.name +
+                                         "(...) belongs to the row and stands by itself, as in y ~ " + "rbf(x) + " +
+                                         expression.call.name + "(w)");
+    }
+    for (const Expression& operand : expression.operands) refuse_row_terms(operand, formula);
+  }
+
+  // Takes weights(...), offset(...) and error(...) out of the sum.
+  static void take_row_terms(Formula& formula) {
+    Expression& right = formula.right;
+    if (right.kind == Expression::Kind::sum) {
+      std::erase_if(right.operands, [&](const Expression& operand) {
+        RowTerm* const term = operand.kind == Expression::Kind::call ? row_term(formula, operand.call.name) : nullptr;
+        if (term == nullptr) return false;
+        if (term->exists()) fail(operand.call.position, operand.call.name + "(...) is said twice; once is enough");
+        *term = read_row_term(operand.call);
+        return true;
+      });
+      if (right.operands.empty()) fail(1, "found no term that could learn anything; add one, such as rbf(x)");
+      if (right.operands.size() == 1) right = Expression(right.operands.front());
+    }
+    refuse_row_terms(right, formula);
   }
 
   Expression sum() { return chain('+', Expression::Kind::sum, &Parser::product); }

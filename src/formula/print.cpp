@@ -89,8 +89,15 @@ std::string print(const SumOfProducts& sum) {
 }
 
 std::string print(const Formula& formula) {
-  const std::string target = column_text(formula.target);
-  return (formula.log_target ? "log(" + target + ")" : target) + " ~ " + print(formula.right);
+  const auto applied = [](const std::string& transform, const std::string& column) {
+    return transform.empty() ? column_text(column) : transform + "(" + column_text(column) + ")";
+  };
+  std::string text = applied(formula.transform, formula.target) + " ~ " + print(formula.right);
+  for (const auto& [name, term] : {std::pair("offset", &formula.offset), std::pair("weights", &formula.weights),
+                                   std::pair("error", &formula.error)}) {
+    if (term->exists()) text += std::string(" + ") + name + "(" + applied(term->transform, term->column) + ")";
+  }
+  return text;
 }
 
 }  // namespace ick

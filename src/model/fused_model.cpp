@@ -106,10 +106,12 @@ FusedCost FusedModel::cost(const FusedTarget& target, int rows) {
     const double each = target.each * (target.weights != nullptr ? static_cast<double>(target.weights[r]) : 1.0);
     double* const slope = slope_.data() + r * outputs_;
     double d_log_scale = 0.0;
-    const double loss =
-        row_loss(target.kind, f_.data() + r * outputs_, outputs_, target.y[r], target.log_scale, slope, d_log_scale);
+    double* const f = f_.data() + r * outputs_;
+    if (target.offset != nullptr) f[0] += target.offset[r];
+    const ScaleOfRow scale(target.log_scale, target.error != nullptr ? target.error[r] : 0.0);
+    const double loss = target.likelihood->cost(f, outputs_, target.y[r], scale.log_scale, slope, &d_log_scale);
     sum.loss += each * loss;
-    sum.d_log_scale += each * d_log_scale;
+    sum.d_log_scale += each * (d_log_scale * scale.share);
     for (int c = 0; c < outputs_; ++c) slope[c] *= each;
   }
   turn_slopes(rows);

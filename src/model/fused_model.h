@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/row_loss.h"
+#include "ick/likelihood/likelihood.h"
 #include "net/fused_mlp.h"
 
 // The composite model on the fast path: one member on a chunk of rows, on one thread, without allocation.
@@ -34,10 +34,12 @@ struct FusedRowsOf {
 
 // What a chunk's rows are to be.
 struct FusedTarget {
-  RowLossKind kind = RowLossKind::square;
+  const Likelihood* likelihood = nullptr;
   const double* y = nullptr;       // (rows)
+  const double* offset = nullptr;  // (rows) added to the one function; null: nothing
+  const double* error = nullptr;   // (rows) known variances, added to s^2; null: none
   const float* weights = nullptr;  // (rows) in the loss; null: all one
-  double log_scale = 0.0;          // log s^2, of gaussian and student
+  double log_scale = 0.0;          // log s^2, of likelihoods that learn one
   double each = 1.0;               // share of a row in the mean over the batch
 };
 

@@ -23,27 +23,7 @@ double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// -log N(y; mean, sd^2)
-double surprise(double y, double mean, double sd) {
-  const double z = (y - mean) / sd;
-  return 0.5 * z * z + std::log(sd) + 0.5 * std::log(2.0 * std::numbers::pi);
-}
-
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
-
-// Integral of (F(x) - [x >= y])^2 dx for N(mean, sd^2): sd (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi)), where
-// z = (y - mean) / sd (Gneiting and Raftery 2007, 4.2). 2 Phi(z) - 1 = erf(z / sqrt 2).
-double gaussian_crps(double z, double sd) {
-  return sd * (z * std::erf(z / std::numbers::sqrt2) +
-               std::numbers::inv_sqrtpi * (std::numbers::sqrt2 * std::exp(-0.5 * z * z) - 1.0));
-}
-
-// The same for exp N(location, scale^2), z = (log y - location) / scale: y (2 Phi(z) - 1) - 2 mean (Phi(z - scale) +
-// Phi(scale / sqrt 2) - 1) (Baran and Lerch 2015); 1 - Phi(a) = Phi(-a).
-double log_normal_crps(double y, double mean, double z, double scale) {
-  return y * std::erf(z / std::numbers::sqrt2) -
-         2.0 * mean * (normal_cdf(z - scale) - normal_cdf(-scale / std::numbers::sqrt2));
-}
 
 double correlation(std::span<const double> a, std::span<const double> b) {
   const double mean_a = mean_of(a), mean_b = mean_of(b);
@@ -75,70 +55,23 @@ void check_lengths(const char* what, std::size_t expected, std::size_t found) {
         fmt::format("scores: {} values of the {} for {} targets (expected as many)", found, what, expected));
 }
 
-void check(const char* centre, const char* width, std::span<const double> y, std::span<const double> centres,
-           std::span<const double> widths) {
+void check(std::span<const double> y, std::span<const double> location, std::span<const double> scale,
+           std::span<const double> weights) {
   if (y.empty()) throw UsageError("scores: there are no rows (expected at least one)");
-  check_lengths(centre, y.size(), centres.size());
-  check_lengths(width, y.size(), widths.size());
+  check_lengths("location", y.size(), location.size());
+  check_lengths("scale", y.size(), scale.size());
+  if (!weights.empty()) check_lengths("weight", y.size(), weights.size());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto refuse = [&](const char* what, double value, const char* expected) {
       throw UsageError(fmt::format("scores: row {}: the {} is {} (expected a {} number)", i + 1, what,
                                    number_text(value), expected));
     };
+    const auto is_positive = [](double value) { return std::isfinite(value) && value > 0.0; };
     if (!std::isfinite(y[i])) refuse("target", y[i], "finite");
-    if (!std::isfinite(centres[i])) refuse(centre, centres[i], "finite");
-    if (!std::isfinite(widths[i]) || widths[i] <= 0.0) refuse(width, widths[i], "positive finite");
+    if (!std::isfinite(location[i])) refuse("location", location[i], "finite");
+    if (!is_positive(scale[i])) refuse("scale", scale[i], "positive finite");
+    if (!weights.empty() && !is_positive(weights[i])) refuse("weight", weights[i], "positive finite");
   }
-}
-
-// One row as every law tells it: z = (y - location) / scale is its standard normal residual (of log y, where the law is
-// log-normal), surprise -log density of y.
-struct Row {
-  double y, mean, location, scale, z, surprise, training_surprise, crps;
-};
-
-// `width`: of a row's interval, in the target's units; h is its half width in units of the row's scale.
-Scores summary(const std::vector<Row>& rows, bool training_targets_vary,
-               const std::function<double(double)>& half_width, double (*width)(const Row& row, double h)) {
-  const auto column = [&](double Row::*member) {
-    std::vector<double> values;
-    for (const Row& row : rows) values.push_back(row.*member);
-    return values;
-  };
-  const auto mean_over_rows = [&](auto value) {
-    double sum = 0.0;
-    for (const Row& row : rows) sum += value(row);
-    return sum / static_cast<double>(rows.size());
-  };
-  const std::vector<double> y = column(&Row::y);
-  const double mean_y = mean_of(y);
-  const double squares = mean_over_rows([](const Row& row) { return (row.y - row.mean) * (row.y - row.mean); });
-  const double variance = mean_over_rows([&](const Row& row) { return (row.y - mean_y) * (row.y - mean_y); });
-  const auto [smallest, largest] = std::minmax_element(y.begin(), y.end());
-  const bool constant = *smallest == *largest;  // rounding of the mean may leave the variance above zero
-
-  Scores scores;
-  scores.rows = std::ssize(rows);
-  scores.rmse = std::sqrt(squares);
-  scores.mae = mean_over_rows([](const Row& row) { return std::abs(row.y - row.mean); });
-  scores.r2 = constant ? kNotANumber : 1.0 - squares / variance;
-  scores.spearman = spearman(y, column(&Row::mean));
-  scores.nlpd = mean_of(column(&Row::surprise));
-  scores.msll = training_targets_vary ? scores.nlpd - mean_of(column(&Row::training_surprise)) : kNotANumber;
-  scores.crps = mean_of(column(&Row::crps));
-  for (const double level : kLevels) {
-    const double h = half_width ? half_width(level) : normal_quantile(0.5 + 0.5 * level);
-    const std::string name = number_text(level);
-    scores.coverage[name] = mean_over_rows([&](const Row& row) { return std::abs(row.z) <= h ? 1.0 : 0.0; });
-    scores.width[name] = mean_over_rows([&](const Row& row) { return width(row, h); });
-  }
-  scores.pit.resize(kPitBins);
-  for (const Row& row : rows) {
-    const auto bin = static_cast<std::size_t>(static_cast<double>(kPitBins) * normal_cdf(row.z));
-    scores.pit[std::min(bin, kPitBins - 1)] += 1.0;
-  }
-  for (double& share : scores.pit) share /= static_cast<double>(rows.size());
-  return scores;
 }
 
 }  // namespace
@@ -150,32 +83,55 @@ double spearman(std::span<const double> a, std::span<const double> b) {
   return correlation(ranks(a), ranks(b));
 }
 
-Scores score(std::span<const double> y, std::span<const double> mean, std::span<const double> sd, double training_mean,
-             double training_sd, const std::function<double(double)>& half_width) {
-  check("mean", "standard deviation", y, mean, sd);
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double z = (y[i] - mean[i]) / sd[i];
-    rows.push_back({y[i], mean[i], mean[i], sd[i], z, surprise(y[i], mean[i], sd[i]),
-                    surprise(y[i], training_mean, training_sd), gaussian_crps(z, sd[i])});
-  }
-  return summary(rows, training_sd > 0.0, half_width, [](const Row& row, double h) { return 2.0 * h * row.scale; });
-}
+Scores score(const Predictive& predictive, std::span<const double> y, std::span<const double> location,
+             std::span<const double> scale, Moments training, const std::function<double(double)>& half_width,
+             std::span<const double> weights) {
+  check(y, location, scale, weights);
+  const double total =
+      weights.empty() ? static_cast<double>(y.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto mean_over_rows = [&](const auto& value) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < y.size(); ++i) sum += (weights.empty() ? 1.0 : weights[i]) * value(i);
+    return sum / total;
+  };
+  std::vector<double> mean(y.size());
+  for (std::size_t i = 0; i < y.size(); ++i) mean[i] = predictive.moments(location[i], scale[i]).mean;
+  const double mean_y = mean_over_rows([&](std::size_t i) { return y[i]; });
+  const double squares = mean_over_rows([&](std::size_t i) { return (y[i] - mean[i]) * (y[i] - mean[i]); });
+  const double variance = mean_over_rows([&](std::size_t i) { return (y[i] - mean_y) * (y[i] - mean_y); });
+  const auto [smallest, largest] = std::minmax_element(y.begin(), y.end());
+  const bool constant = *smallest == *largest;  // rounding of the mean may leave the variance above zero
 
-// The density of y = exp(log_y) is that of log_y over y; exp(a + b) - exp(a - b) = 2 exp(a) sinh(b).
-Scores score_log(std::span<const double> log_y, std::span<const double> location, std::span<const double> scale,
-                 double training_location, double training_scale, const std::function<double(double)>& half_width) {
-  check("location", "scale", log_y, location, scale);
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < log_y.size(); ++i) {
-    const double y = std::exp(log_y[i]), mean = std::exp(location[i] + 0.5 * scale[i] * scale[i]);
-    const double z = (log_y[i] - location[i]) / scale[i];
-    rows.push_back({y, mean, location[i], scale[i], z, surprise(log_y[i], location[i], scale[i]) + log_y[i],
-                    surprise(log_y[i], training_location, training_scale) + log_y[i],
-                    log_normal_crps(y, mean, z, scale[i])});
+  Scores scores;
+  scores.rows = std::ssize(y);
+  scores.rmse = std::sqrt(squares);
+  scores.mae = mean_over_rows([&](std::size_t i) { return std::abs(y[i] - mean[i]); });
+  scores.r2 = constant ? kNotANumber : 1.0 - squares / variance;
+  scores.spearman = spearman(y, mean);
+  scores.nlpd = mean_over_rows([&](std::size_t i) { return predictive.surprise(y[i], location[i], scale[i]); });
+  scores.msll = kNotANumber;
+  if (training.sd > 0.0) {
+    scores.msll = scores.nlpd -
+                  mean_over_rows([&](std::size_t i) { return predictive.surprise(y[i], training.mean, training.sd); });
   }
-  return summary(rows, training_scale > 0.0, half_width,
-                 [](const Row& row, double h) { return 2.0 * std::exp(row.location) * std::sinh(h * row.scale); });
+  scores.crps = mean_over_rows([&](std::size_t i) { return predictive.crps(y[i], location[i], scale[i]); });
+  for (const double level : kLevels) {
+    const double h = half_width ? half_width(level) : normal_quantile(0.5 + 0.5 * level);
+    const std::string name = number_text(level);
+    scores.coverage[name] = mean_over_rows(
+        [&](std::size_t i) { return predictive.conformity(y[i], location[i], scale[i]) <= h ? 1.0 : 0.0; });
+    scores.width[name] = mean_over_rows([&](std::size_t i) {
+      return predictive.bound(h, location[i], scale[i]) - predictive.bound(-h, location[i], scale[i]);
+    });
+  }
+  scores.pit.resize(kPitBins);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double p = normal_cdf(predictive.normal_score(y[i], location[i], scale[i]));
+    const auto bin = static_cast<std::size_t>(static_cast<double>(kPitBins) * p);
+    scores.pit[std::min(bin, kPitBins - 1)] += weights.empty() ? 1.0 : weights[i];
+  }
+  for (double& share : scores.pit) share /= total;
+  return scores;
 }
 
 }  // namespace ick

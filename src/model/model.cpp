@@ -53,7 +53,11 @@ Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
     batch.networks.push_back(image ? rows.inputs(a, at::arange(first, first + count, at::kLong))
                                    : rows.networks[a].narrow(0, first, count));
   }
-  if (rows.y.defined()) batch.y = rows.y.narrow(0, first, count);
+  const auto narrowed = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
+  batch.y = narrowed(rows.y);
+  batch.offset = narrowed(rows.offset);
+  batch.error = narrowed(rows.error);
+  if (rows.weights.defined()) batch.weights = narrowed(rows.weights).to(at::kFloat).unsqueeze(0);
   return batch;
 }
 

@@ -9,7 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
-#include "model/likelihood.h"
+#include "model/row_cost.h"
 #include "posterior/golden_section.h"
 
 namespace ick {
@@ -30,11 +30,11 @@ void choose_classes(Prediction& p, double threshold) {
   }
 }
 
-double fit_temperature(Family family, Link link, const at::Tensor& functions, const at::Tensor& y) {
+double fit_temperature(const Likelihood& likelihood, const at::Tensor& functions, const at::Tensor& y) {
   constexpr double kDeviation = 0.5;
   const at::Tensor code = y.to(at::kLong).unsqueeze(1);
   const auto cost = [&](double log_temperature) {
-    const at::Tensor p = probabilities(family, link, functions, std::exp(log_temperature)).mean(0);  // (n, C)
+    const at::Tensor p = probabilities(likelihood, functions, std::exp(log_temperature)).mean(0);  // (n, C)
     const double loss = -p.gather(1, code).clamp_min(1e-300).log().sum().item<double>();
     return loss + 0.5 * log_temperature * log_temperature / (kDeviation * kDeviation);
   };
@@ -49,7 +49,9 @@ at::Tensor FittedModel::member_functions(const Dataset& rows) const {
                                : at::empty({options.members, rows.size()}, at::kFloat);
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const std::int64_t count = std::min(block, rows.size() - first);
-    all.narrow(1, first, count).copy_((*model)(batch_of(rows, first, count)));
+    const Batch batch = batch_of(rows, first, count);
+    const at::Tensor f = (*model)(batch);
+    all.narrow(1, first, count).copy_(batch.offset.defined() ? f + batch.offset.to(f.scalar_type()) : f);
   }
   return all;
 }
@@ -60,7 +62,7 @@ at::Tensor FittedModel::predict_probabilities(const Dataset& rows) const {
     const Dataset block = rows.size() <= kManyRows
                               ? rows
                               : rows.subset(at::arange(first, std::min(first + kManyRows, rows.size()), at::kLong));
-    blocks.push_back(probabilities(family, link, member_functions(block), temperature).mean(0));
+    blocks.push_back(probabilities(*likelihood, member_functions(block), temperature).mean(0));
   }
   return at::cat(blocks);
 }

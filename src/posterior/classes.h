@@ -13,6 +13,6 @@ void choose_classes(Prediction& prediction, double threshold);
 // The temperature that makes the classes seen most likely, given the functions of members (E, n, C) or (E, n) and the
 // class of each row (n): golden sections over its logarithm, which is N(0, 1/2^2) before there are rows: without an
 // error among them it would vanish.
-double fit_temperature(Family family, Link link, const at::Tensor& functions, const at::Tensor& y);
+double fit_temperature(const Likelihood& likelihood, const at::Tensor& functions, const at::Tensor& y);
 
 }  // namespace ick

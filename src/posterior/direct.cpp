@@ -69,6 +69,11 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
+at::Tensor precision_of_rows(const at::Tensor& weights, const at::Tensor& error, const at::Tensor& noise_variance) {
+  const at::Tensor precision = 1.0 / (error.defined() ? noise_variance + error : noise_variance);
+  return weights.defined() ? weights * precision : precision;
+}
+
 LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
   at::NoGradGuard no_grad;
   at::Tensor a, b;
@@ -79,8 +84,17 @@ LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double
       a = at::eye(phi.size(1), at::kDouble);
       b = at::zeros({phi.size(1)}, at::kDouble);
     }
-    a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-    b.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
+    if (!batch.weights.defined() && !batch.error.defined()) {
+      a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
+      b.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
+      continue;
+    }
+    const at::Tensor weights = batch.weights.defined() ? batch.weights[0].to(at::kDouble) : at::Tensor();
+    const at::Tensor precision =
+        precision_of_rows(weights, batch.error, at::full({}, noise_variance, at::kDouble)).expand({phi.size(0)});
+    const at::Tensor weighted = phi * precision.unsqueeze(1);
+    a.addmm_(phi.t(), weighted);
+    b.addmv_(weighted.t(), batch.y);
   }
   const at::Tensor factor = lower_factor(a);
   return {at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1), factor};

@@ -144,10 +144,8 @@ Comparison compare_with_exact(const FittedModel& model, const Table& table, cons
   result.sd_ratio = ratio.mean().item<double>();
   result.sd_difference = (ratio - 1.0).abs().mean().item<double>();
   const auto scores = [&](const at::Tensor& m, const at::Tensor& v) {
-    const Prediction p = own.in_units(m, v, compared_noise, 0.9);
-    const at::Tensor y = (compared.y * scaling.sd + scaling.mean).contiguous();
-    const std::span<const double> targets(y.data_ptr<double>(), static_cast<std::size_t>(y.size(0)));
-    return (own.encoder.log_target ? score_log : score)(targets, p.location, p.scale, scaling.mean, scaling.sd, {});
+    const Prediction p = own.in_units(m, v, compared_noise, 0.9, compared.row_offset());
+    return score(own.predictive(), own.observed(table, compared), p.location, p.scale, {scaling.mean, scaling.sd});
   };
   result.model = scores(mean, variance);
   result.exact = scores(exact_mean, exact_variance);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "ick/base/error.h"
+#include "model/row_cost.h"
 #include "posterior/bilinear.h"
 #include "posterior/classes.h"
 
@@ -83,6 +84,23 @@ Encoder lenient(Encoder encoder) {
   return encoder;
 }
 
+std::vector<double> FittedModel::observed(const Table& table, const Dataset& rows) const {
+  const Numbers& values = table.column(encoder.target.name).values;
+  std::vector<double> y;
+  for (const std::int64_t row : rows.rows) y.push_back(values[row]);
+  return y;
+}
+
+std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, const at::Tensor& mean) {
+  at::Tensor base = at::empty_like(mean), slope = at::empty_like(mean);
+  const at::Tensor means = mean.contiguous();
+  for (std::int64_t i = 0; i < means.numel(); ++i) {
+    const NoiseShape shape = likelihood.noise(means.data_ptr<double>()[i]);
+    base.data_ptr<double>()[i] = shape.base, slope.data_ptr<double>()[i] = shape.slope;
+  }
+  return {base, slope};
+}
+
 std::vector<ColumnInfo> FittedModel::columns() const {
   std::vector<ColumnInfo> all = encoder.columns();
   if (noise_model == nullptr) return all;
@@ -107,7 +125,8 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
     at::Tensor centre, spread;
     const auto members = [&] {  // (E, B)
       const at::Tensor f = (*model)(batch).to(at::kDouble);
-      return family == Family::poisson ? f.exp() : f;
+      const bool shifted = likelihood->link != Link::identity && batch.offset.defined();
+      return mean_at(*likelihood, shifted ? f + batch.offset : f);
     };
     switch (posterior) {
       case Posterior::exact: {  // f = phi . w, w ~ N(m, (L L^T)^-1), all members alike
@@ -118,7 +137,7 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
         break;
       }
       case Posterior::ensemble:
-        if (counts_missed && family != Family::poisson) {
+        if (counts_missed && likelihood->link == Link::identity) {
           const auto [f, missed] = model->with_missed_variance(batch);
           summarise_mixture(f.to(at::kDouble), centre, spread);
           spread = spread + missed.mean(0);
@@ -156,9 +175,14 @@ std::pair<at::Tensor, at::Tensor> FittedModel::predict_function(const Dataset& r
 }
 
 at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean) const {
-  if (family == Family::poisson) return noise * noise * mean;
+  if (likelihood->link != Link::identity) {
+    const auto [base, slope] = noise_shape(*likelihood, mean);
+    return base + noise * noise * slope;
+  }
+  const at::Tensor error = rows.row_error();
+  const auto with_error = [&](const at::Tensor& variance) { return error.defined() ? variance + error : variance; };
   const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
-  if (noise_model == nullptr) return constant;
+  if (noise_model == nullptr) return with_error(constant);
   // about its mean over the rows it was learned from, where the noise is `noise`
   const double scale = noise_model->encoder.target_scaling.sd;
   std::vector<at::Tensor> blocks = {at::empty({0}, at::kDouble)};
@@ -170,28 +194,27 @@ at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, 
     const at::Tensor log_variance = noise_model->predict_function(block.select(index)).first * scale;
     blocks.push_back(spread_out(log_variance.exp(), index, block.size()));
   }
-  return constant * at::cat(blocks);
+  return with_error(constant * at::cat(blocks));
 }
 
 Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
-                                 double level) const {
+                                 double level, const at::Tensor& offset) const {
   if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
   const double width = calibration.half_width(level);
   const Scaling& scaling = encoder.target_scaling;
+  const Predictive law = predictive();
   Prediction p;
-  p.location = to_vector(mean * scaling.sd + scaling.mean);
+  const bool shifted = offset.defined() && encoder.offset_in_target();
+  p.location = to_vector((shifted ? mean + offset : mean) * scaling.sd + scaling.mean);
   p.scale = to_vector((variance + noise_variance).sqrt() * scaling.sd);
   p.function_sd = to_vector(variance.sqrt() * scaling.sd);
   for (std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper}) each->resize(p.location.size());
   for (std::size_t i = 0; i < p.location.size(); ++i) {
     const double m = p.location[i], s = p.scale[i];
-    p.mean[i] = m, p.sd[i] = s, p.lower[i] = m - width * s, p.upper[i] = m + width * s;
-    if (family == Family::poisson) p.lower[i] = std::max(0.0, p.lower[i]);
-    if (!encoder.log_target) continue;
-    p.mean[i] = std::exp(m + 0.5 * s * s);  // log-normal
-    p.sd[i] = p.mean[i] * std::sqrt(std::expm1(s * s));
-    p.lower[i] = std::exp(p.lower[i]);
-    p.upper[i] = std::exp(p.upper[i]);
+    const Moments moments = law.moments(m, s);
+    p.mean[i] = moments.mean, p.sd[i] = moments.sd;
+    p.lower[i] = p.upper[i] = std::numeric_limits<double>::quiet_NaN();
+    if (std::isfinite(m) && std::isfinite(s)) p.lower[i] = law.bound(-width, m, s), p.upper[i] = law.bound(width, m, s);
   }
   return p;
 }
@@ -204,7 +227,7 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
     return index.size(0) == rows.size() ? values : spread_out(values, index, rows.size());
   };
   Prediction p;
-  if (has_classes(family)) {
+  if (likelihood->has_classes()) {
     const at::Tensor probability = predict_probabilities(some);
     for (std::int64_t c = 0; c < probability.size(1); ++c) {
       p.probability.push_back(to_vector(all(probability.select(1, c))));
@@ -212,7 +235,9 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
     choose_classes(p, threshold(wanted.level));
   } else {
     const auto [mean, variance] = predict_function(some);
-    p = in_units(all(mean), all(variance), all(noise_variance(table, some, mean)), wanted.level);
+    const at::Tensor offset = some.row_offset();
+    p = in_units(all(mean), all(variance), all(noise_variance(table, some, mean)), wanted.level,
+                 offset.defined() ? all(offset) : offset);
   }
   if (!wanted.support) return p;
   for (const SupportSource& source : support) {
@@ -236,19 +261,19 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
   if (rows.size() == 0)
     throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
   const auto [mean, variance] = predict_function(rows);
-  const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9);
-  const Scaling& scaling = encoder.target_scaling;
-  const std::vector<double> y = to_vector(rows.targets() * scaling.sd + scaling.mean);
+  const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9, rows.row_offset());
   const auto half_width = [&](double level) { return calibration.half_width(level); };
-  return (encoder.log_target ? score_log : score)(y, p.location, p.scale, encoder.target_summary.mean,
-                                                  encoder.target_summary.sd, half_width);
+  const at::Tensor weights = rows.row_weights();
+  return score(predictive(), observed(table, rows), p.location, p.scale,
+               {encoder.target_summary.mean, encoder.target_summary.sd}, half_width,
+               weights.defined() ? to_vector(weights) : std::vector<double>());
 }
 
 std::vector<ParameterValue> FittedModel::kernel_values() const {
   std::vector<ParameterValue> values;
   if (!model->has_kernels()) return values;
   const ParameterSet& parameters = model->kernel().parameters();
-  const bool scaled = family == Family::gaussian || family == Family::student;
+  const bool scaled = likelihood->link == Link::identity;
   const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
   for (const Parameter& each : parameters.parameters()) {
     ParameterValue value;
@@ -258,7 +283,7 @@ std::vector<ParameterValue> FittedModel::kernel_values() const {
     if (each.unit == Unit::kilometre) value.unit = "km";
     if (scaled && each.unit == Unit::target_squared && is_scale(model->kernel(), each)) {
       for (double& number : value.values) number *= target_variance;
-      value.unit = encoder.log_target ? "log(" + encoder.target.name + ")^2" : encoder.target.name + "^2";
+      value.unit = transformed(*encoder.transform, encoder.target.name) + "^2";
     }
     for (const auto& factors : model->kernel().terms()) {
       for (const Factor& f : factors) {

@@ -33,7 +33,7 @@ std::string cell_text(const Column& column, std::int64_t row) {
 // that name.
 std::vector<std::string> golden_names(const FittedModel& model) {
   std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
-  if (has_classes(model.family)) {
+  if (model.likelihood->has_classes()) {
     names.clear();
     for (const std::string& each : model.encoder.classes) names.push_back("p_" + each);
   }
@@ -163,7 +163,7 @@ Verification verify_rows(const FittedModel& model, const std::string& path) {
   Verification result;
   result.rows = golden.rows;
   const std::vector<const std::vector<double>*> predicted = golden_numbers(p);
-  const bool classes = has_classes(model.family);
+  const bool classes = model.likelihood->has_classes();
   for (std::size_t c = 0; c < names.size(); ++c) {
     const Numbers& expected = golden.column(names[c]).values;
     for (std::int64_t i = 0; i < golden.rows; ++i) {

@@ -98,6 +98,7 @@ std::vector<NetworkColumn> network_columns_from(const Json& json) {
   return columns;
 }
 
+constexpr std::array<std::string_view, 5> kTargetKinds = {"number", "positive", "count", "proportion", "classes"};
 constexpr std::array<std::string_view, 3> kDepths = {"any", "bytes", "wide"};
 
 Json to_json(const NetworkImages& images) {
@@ -242,8 +243,7 @@ void visit_fields(Data& o, Visitor&& visit) {
   visit("seed", o.seed);
   visit("members", o.members);
   visit("posterior", o.posterior);
-  visit("family", o.family);
-  visit("link", o.link);
+  visit("likelihood", o.likelihood);
   visit("own_kernels", o.own_kernels);
   visit("perturbation", o.perturbation);
   visit("noise", o.noise);
@@ -251,7 +251,6 @@ void visit_fields(Data& o, Visitor&& visit) {
   visit("epochs", o.epochs);
   visit("batch", o.batch);
   visit("layers", o.layers);
-  visit("loss", o.loss);
   visit("optimiser", o.optimiser);
   visit("schedule", o.schedule);
   visit("learning_rate", o.learning_rate);
@@ -341,7 +340,20 @@ void Reader::read(const Json& from, EncodingNotes& to) { to = from_fields<Encodi
 }  // namespace
 
 Json to_json(const FitOptions& options) { return fields_of(options); }
-FitOptions options_from_json(const Json& json) { return from_fields<FitOptions>(json); }
+// Up to format 3 the likelihood was said in three words.
+std::string likelihood_from(const Json& json) {
+  const std::string family = json.contains("family") && json.at("family").is_string() ? json.at("family") : "";
+  const std::string loss = json.value("loss", "mse");
+  if (family == "bernoulli" && json.value("link", "logit") == "probit") return "probit";
+  if (!family.empty() && family != "gaussian") return family;
+  return loss == "gaussian" ? "gaussian_nll" : loss == "mse" ? family : loss;
+}
+
+FitOptions options_from_json(const Json& json) {
+  FitOptions options = from_fields<FitOptions>(json);
+  if (!json.contains("likelihood")) options.likelihood = likelihood_from(json);
+  return options;
+}
 
 Json to_json(const Scores& scores) { return fields_of(scores); }
 Scores scores_from_json(const Json& json) { return from_fields<Scores>(json); }
@@ -355,7 +367,15 @@ FitReport report_from_json(const Json& json) { return from_fields<FitReport>(jso
 Json to_json(const Encoder& encoder) {
   Json json;
   json["target"] = to_json(encoder.target);
-  json["log_target"] = encoder.log_target;
+  json["transform"] = encoder.transform->name;
+  json["target_kind"] = kTargetKinds[static_cast<std::size_t>(encoder.target_kind)];
+  for (const auto& [name, column] : {std::pair("weights", &encoder.weights), std::pair("offset", &encoder.offset),
+                                     std::pair("error", &encoder.error)}) {
+    if (!*column) continue;
+    json[name] = to_json((*column)->info);
+    json[name]["transform"] = (*column)->transform;
+    json[name]["scale"] = (*column)->scale;
+  }
   json["target_scaling"] = to_json(encoder.target_scaling);
   json["gaps"] = choice_name(encoder.gaps);
   json["kernel_columns"] = Json::array();
@@ -370,7 +390,21 @@ Json to_json(const Encoder& encoder) {
 Encoder encoder_from_json(const Json& json) {
   Encoder encoder;
   encoder.target = info_from(json.at("target"));
-  encoder.log_target = json.at("log_target");
+  // up to format 3 there was one transform, and kinds of targets were told apart by the family
+  encoder.transform = json.contains("transform") ? find_transform(json.at("transform").get<std::string>())
+                                                 : find_transform(json.at("log_target").get<bool>() ? "log" : "");
+  if (encoder.transform == nullptr) throw DataError("no transform named " + json.at("transform").dump());
+  const auto* kind = std::find(kTargetKinds.begin(), kTargetKinds.end(), json.value("target_kind", "number"));
+  if (kind == kTargetKinds.end()) throw DataError("no kind of target named " + json.at("target_kind").dump());
+  encoder.target_kind = static_cast<TargetKind>(kind - kTargetKinds.begin());
+  for (const auto& [name, column] : {std::pair("weights", &encoder.weights), std::pair("offset", &encoder.offset),
+                                     std::pair("error", &encoder.error)}) {
+    if (!json.contains(name)) continue;
+    const Json& from = json.at(name);
+    *column = RowColumn{info_from(from), from.at("transform"), from.at("scale")};
+    if (find_transform((*column)->transform) == nullptr)
+      throw DataError("no transform named " + from.at("transform").dump());
+  }
   encoder.target_scaling = scaling_from(json.at("target_scaling"));
   encoder.gaps = choice_from<Gaps>(json.at("gaps"));
   for (const Json& column : json.at("kernel_columns")) encoder.kernel_columns.push_back(kernel_column_from(column));

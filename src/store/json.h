@@ -21,6 +21,8 @@ Choice choice_from(const nlohmann::json& json) {
 nlohmann::json to_json(const FitOptions& options);
 FitOptions options_from_json(const nlohmann::json& json);
 
+std::string likelihood_from(const nlohmann::json& json);  // of a model or settings up to format 3
+
 nlohmann::json to_json(const Encoder& encoder);
 Encoder encoder_from_json(const nlohmann::json& json);
 

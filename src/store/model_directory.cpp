@@ -45,8 +45,7 @@ Json fitted_json(const FittedModel& model) {
   json["noise"] = model.noise;
   json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
   json["posterior"] = choice_name(model.posterior);
-  json["family"] = choice_name(model.family);
-  json["link"] = choice_name(model.link);
+  json["likelihood"] = model.likelihood->name;
   json["temperature"] = model.temperature;
   json["own_kernels"] = model.options.own_kernels;
   json["amplitude"] = model.amplitude;
@@ -214,13 +213,14 @@ FittedModel fitted_from(const Json& json, const TensorState& weights, const Tens
   model.options.members = json.at("members");
   model.options.seed = json.at("seed");
   model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
-  if (json.contains("family")) {  // from format 3 on
-    model.family = choice_from<Family>(json.at("family"));
-    model.link = choice_from<Link>(json.at("link"));
+  if (json.contains("likelihood") || json.contains("family")) {  // from format 3 on
+    model.likelihood = &likelihood_named(json.contains("likelihood") ? json.at("likelihood").get<std::string>()
+                                                                     : likelihood_from(json));
+    model.encoder.target_kind = model.likelihood->target;
     model.temperature = json.at("temperature");
     model.options.own_kernels = json.at("own_kernels");
   }
-  if (model.family == Family::categorical) model.options.outputs = std::ssize(model.encoder.classes);
+  if (model.likelihood->link == Link::softmax) model.options.outputs = std::ssize(model.encoder.classes);
   ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), columns);
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
   model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);

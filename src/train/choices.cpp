@@ -35,8 +35,35 @@ void one_network_each(const ModelSpec& spec, const std::string& asked) {
 
 // Closed forms are of Gaussian noise.
 void refuse_closed_forms(const FitOptions& o) {
-  if (o.family == Family::gaussian || o.posterior == Posterior::ensemble) return;
-  throw UsageError("--posterior " + choice_name(o.posterior) + " is for --family gaussian; use --posterior ensemble");
+  if (likelihood_of(o).conjugate || o.posterior == Posterior::ensemble) return;
+  throw UsageError("--posterior " + choice_name(o.posterior) +
+                   " is for --likelihood gaussian; use --posterior ensemble");
+}
+
+// What belongs to a row must make sense where it is used.
+void check_row_terms(const Formula& formula, const Likelihood& likelihood, const FitOptions& o) {
+  const auto refuse = [](const RowTerm& term, const std::string& reason) {
+    throw UsageError("formula column " + std::to_string(term.position) + ": " + reason);
+  };
+  const bool draws =
+      o.posterior == Posterior::nngp || o.posterior == Posterior::ntk || o.posterior == Posterior::laplace;
+  if (formula.error.exists()) {
+    if (likelihood.target != TargetKind::number || !likelihood.conjugate) {
+      refuse(formula.error,
+             "error(...) is added to Gaussian noise; leave it out with --likelihood " + std::string(likelihood.name));
+    }
+    if (!formula.transform.empty()) {
+      refuse(formula.error, "error(...) is in the target's units and is not added to the noise of " +
+                                formula.transform + "(" + formula.target + "); leave one of them out");
+    }
+    if (draws) refuse(formula.error, "error(...) has no part in --posterior " + choice_name(o.posterior));
+  }
+  if (formula.weights.exists() && draws) {
+    refuse(formula.weights, "weights(...) has no part in --posterior " + choice_name(o.posterior));
+  }
+  if (formula.offset.exists() && likelihood.link == Link::softmax) {
+    refuse(formula.offset, "offset(...) is added to one function, and --likelihood categorical has one for each class");
+  }
 }
 
 // What --posterior asks for must be possible; what has no effect is said.
@@ -53,9 +80,9 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
     if (o.perturbation != Perturbation::none) {
       plan.remarks.push_back("kernels only: there are no members to differ, --perturb has no effect");
     }
-    if (o.batch > 0 || o.learning_rate > 0.0 || (o.loss != Loss::mse && o.loss != Loss::gaussian)) {
+    if (o.batch > 0 || o.learning_rate > 0.0) {
       plan.remarks.push_back(
-          "kernels only: the marginal likelihood is maximised, --batch, --learning-rate and --loss have no effect");
+          "kernels only: the marginal likelihood is maximised, --batch and --learning-rate have no effect");
     }
     o.members = 1;
     return;
@@ -71,9 +98,6 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   }
   if (o.posterior == Posterior::laplace) {
     if (o.members > 1) throw UsageError(asked + " is one model; leave --members out, or use --posterior ensemble");
-    if (o.loss == Loss::mae || o.loss == Loss::huber) {
-      throw UsageError(asked + " is of a Gaussian noise; use --loss mse or gaussian");
-    }
     o.members = 1;
   }
   if (o.posterior == Posterior::laplace) one_network_each(spec, asked);
@@ -91,13 +115,12 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
     ++o.members;
     plan.remarks.push_back(asked + " draws members in pairs: there are " + std::to_string(o.members));
   }
-  const bool trains = o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0 || o.loss != Loss::mse || !o.polish ||
+  const bool trains = o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0 || !o.polish ||
                       asked_optimiser != Optimiser::automatic || o.kernels == KernelTraining::learned;
   if (trains) {
-    plan.remarks.push_back(
-        asked +
-        " is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, --kernels "
-        "and --no-polish have no effect");
+    plan.remarks.push_back(asked +
+                           " is solved, not trained: --epochs, --batch, --learning-rate, --optimiser, --kernels "
+                           "and --no-polish have no effect");
   }
   for (const TermSpec& term : spec.terms) {
     if (term.train_points) {
@@ -116,7 +139,7 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
 }  // namespace
 
 // Text is classes; so are whole numbers of which there are few.
-void choose_family(const Table& table, const Formula& formula, const std::vector<bool>& use, FitPlan& plan) {
+void choose_likelihood(const Table& table, const Formula& formula, const std::vector<bool>& use, FitPlan& plan) {
   constexpr std::size_t kFewValues = 10;
   FitOptions& o = plan.options;
   const Column& target = table.column(formula.target);
@@ -126,41 +149,39 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
   for (std::size_t i = 0; i < target.values.size() && values.size() < kManyValues; ++i) {
     if (use[i]) values.insert(target.values[i]);
   }
-  if (o.family == Family::bernoulli && values.size() > 2) {
-    throw DataError("--family bernoulli is of two classes, and the target, column \"" + formula.target + "\", has " +
-                    (values.size() < kManyValues ? "" : "at least ") + std::to_string(values.size()) +
-                    "; use --family categorical");
-  }
-  if (!o.family) {
+  if (o.likelihood.empty()) {
     // What only numbers have says that the target is one.
-    const bool as_number = o.noise > 0.0 || !o.noise_formula.empty() || o.loss != Loss::mse ||
-                           o.perturbation == Perturbation::noise || o.posterior != Posterior::ensemble;
+    const bool as_number = o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise ||
+                           o.posterior != Posterior::ensemble || formula.error.exists();
     const bool few = target.info.type == ColumnType::integer && values.size() <= kFewValues && values.size() > 1 &&
                      count_of(use) >= 10 * std::ssize(values) && !as_number;
-    const bool classes = (levels || few) && !formula.log_target;
-    o.family = !classes ? Family::gaussian : values.size() <= 2 ? Family::bernoulli : Family::categorical;
+    const bool classes = (levels || few) && formula.transform.empty();
+    o.likelihood = !classes ? "gaussian" : values.size() <= 2 ? "bernoulli" : "categorical";
     if (classes) {
-      plan.remarks.push_back("target: " + std::to_string(values.size()) + " classes, family " + choice_name(*o.family) +
-                             (few ? " (for a number: --family gaussian)" : ""));
+      plan.remarks.push_back("target: " + std::to_string(values.size()) + " classes, likelihood " + o.likelihood +
+                             (few ? " (for a number: --likelihood gaussian)" : ""));
     }
   }
-  if (formula.log_target && o.family != Family::gaussian && o.family != Family::student) {
-    throw UsageError("formula column " + std::to_string(formula.position) + ": log() of the target is for numbers; " +
-                     "leave it out with --family " + choice_name(*o.family));
+  const Likelihood& likelihood = likelihood_of(o);
+  o.likelihood = likelihood.name;  // not another name for it
+  const std::string asked = "--likelihood " + o.likelihood;
+  const bool two_classes = likelihood.has_classes() && likelihood.link != Link::softmax;
+  if (two_classes && values.size() > 2) {
+    throw DataError(asked + " is of two classes, and the target, column \"" + formula.target + "\", has " +
+                    (values.size() < kManyValues ? "" : "at least ") + std::to_string(values.size()) +
+                    "; use --likelihood categorical");
   }
-  if (o.own_kernels && o.family != Family::categorical) {
-    throw UsageError("--class-kernels own is for --family categorical, where there are several functions");
+  if (!formula.transform.empty() && likelihood.target != TargetKind::number) {
+    throw UsageError("formula column " + std::to_string(formula.position) + ": " + formula.transform +
+                     "() of the target is for numbers; leave it out with " + asked);
   }
-  if (o.link != Link::logit && o.family != Family::bernoulli) {
-    throw UsageError("--link is for --family bernoulli, a target of two classes");
+  if (o.own_kernels && likelihood.link != Link::softmax) {
+    throw UsageError("--class-kernels own is for --likelihood categorical, where there are several functions");
   }
-  const std::string family = "--family " + choice_name(*o.family);
-  if (o.family != Family::gaussian && o.loss != Loss::mse) {
-    throw UsageError(family + " has its own loss; leave --loss out");
-  }
-  if (o.family == Family::gaussian || o.family == Family::student) return;
+  check_row_terms(formula, likelihood, o);
+  if (likelihood.target == TargetKind::number) return;
   if (o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise) {
-    throw UsageError(family + " has no noise of its own; leave --noise, --sigma and --perturb noise out");
+    throw UsageError(asked + " has no noise of its own; leave --noise, --sigma and --perturb noise out");
   }
 }
 
@@ -168,14 +189,14 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
 // members, many rows larger batches.
 void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   FitOptions& options = plan.options;
-  const bool kernels_only = spec.kernels_only(), gaussian = options.family == Family::gaussian;
+  const bool kernels_only = spec.kernels_only(), gaussian = likelihood_of(options).conjugate;
   const bool images = reads_images(spec);
   const Optimiser asked_optimiser = options.optimiser;
   if (options.optimiser == Optimiser::automatic) {
     options.optimiser = kernels_only && gaussian ? Optimiser::lbfgs : Optimiser::adamw;
   }
   if (options.optimiser == Optimiser::lbfgs && !gaussian) {
-    throw UsageError("lbfgs is for --family gaussian; use adam, adamw or sgd");
+    throw UsageError("lbfgs is for --likelihood gaussian; use adam, adamw or sgd");
   }
   refuse_closed_forms(options);
   if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
@@ -196,13 +217,17 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   }
   const bool ensemble = options.posterior == Posterior::ensemble;
   if (ensemble && options.members == 1) {
-    const bool numbers = !has_classes(*options.family);
+    const bool numbers = !likelihood_of(options).has_classes();
     if (numbers) plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
   }
   if (options.perturbation != Perturbation::none && ensemble && options.members == 1) {
     throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
   }
-  if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
+  // A measurement's error is added to s^2, which has to be known while training.
+  if (spec.formula.error.exists() && !closed_form && options.likelihood == "gaussian") {
+    options.likelihood = "gaussian_nll";
+    plan.remarks.push_back("error(...): the noise is learned together with the function (likelihood gaussian_nll)");
+  }
   if (options.batch == 0) {
     options.batch = 32;
     const std::int64_t most = images ? 128 : 1024;

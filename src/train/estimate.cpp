@@ -133,7 +133,7 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const double runs = o.refit && estimate.validation_rows > 0 ? 2.0 : 1.0;
   if (o.optimiser == Optimiser::lbfgs) {
     const at::Tensor noise = at::zeros({}, at::kDouble).requires_grad_(true);
-    const double once = seconds_of([&] { linear_evidence(model, rows.x, rows.y, noise).backward(); });
+    const double once = seconds_of([&] { linear_evidence(model, rows, noise).backward(); });
     const double used = std::min(n, 8192.0);
     estimate.seconds_per_epoch = once * used / static_cast<double>(some);
     estimate.seconds = kWarmStart + 1.3 * estimate.seconds_per_epoch * static_cast<double>(o.epochs);

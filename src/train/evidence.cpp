@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "ick/base/error.h"
+#include "ick/posterior/direct.h"
 #include "posterior/bilinear.h"
 #include "train/fused_evidence.h"
 
@@ -93,18 +94,27 @@ at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
   return KnownSlopes::apply(raw, log_noise, d_raw, *found);
 }
 
-at::Tensor linear_evidence(const Model& model, const at::Tensor& x, const at::Tensor& y, const at::Tensor& log_noise) {
-  const auto n = static_cast<double>(x.size(0));
-  const at::Tensor phi = model.linear_features(x)[0];  // (n, P + 1)
-  const at::Tensor precision = (-log_noise).exp();     // 1 / s^2
-  const at::Tensor a = at::eye(phi.size(1), at::kDouble) + precision * phi.t().matmul(phi);
-  const at::Tensor factor = lower_factor(a);
-  const at::Tensor explained = precision * at::linalg_solve_triangular(factor, phi.t().mv(y).unsqueeze(1), false);
-  at::Tensor twice = n * (kLog2Pi + log_noise) + 2.0 * factor.diagonal().log().sum() + precision * y.square().sum() -
-                     explained.square().sum();
-  const at::Tensor kernel_variance = model.prior_variance(x)[0];                 // (n)
+at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise) {
+  const auto n = static_cast<double>(rows.size());
+  const at::Tensor phi = model.linear_features(rows.x)[0];                       // (n, P + 1)
+  const at::Tensor kernel_variance = model.prior_variance(rows.x)[0];            // (n)
   const at::Tensor carried = phi.narrow(1, 0, phi.size(1) - 1).square().sum(1);  // (n)
-  twice = twice + precision * (kernel_variance - carried).clamp_min(0.0).sum();
+  const at::Tensor residual = (kernel_variance - carried).clamp_min(0.0), eye = at::eye(phi.size(1), at::kDouble);
+  if (!rows.weights.defined() && !rows.error.defined()) {
+    const at::Tensor precision = (-log_noise).exp();  // 1 / s^2
+    const at::Tensor factor = lower_factor(eye + precision * phi.t().matmul(phi));
+    const at::Tensor explained =
+        precision * at::linalg_solve_triangular(factor, phi.t().mv(rows.y).unsqueeze(1), false);
+    const at::Tensor twice = n * (kLog2Pi + log_noise) + 2.0 * factor.diagonal().log().sum() +
+                             precision * rows.y.square().sum() - explained.square().sum() + precision * residual.sum();
+    return twice / (2.0 * n);
+  }
+  const at::Tensor precision = precision_of_rows(rows.weights, rows.error, log_noise.exp());  // (n)
+  const at::Tensor weighted = phi * precision.unsqueeze(1);
+  const at::Tensor factor = lower_factor(eye + phi.t().matmul(weighted));
+  const at::Tensor explained = at::linalg_solve_triangular(factor, weighted.t().mv(rows.y).unsqueeze(1), false);
+  const at::Tensor twice = n * kLog2Pi - precision.log().sum() + 2.0 * factor.diagonal().log().sum() +
+                           (precision * (rows.y.square() + residual)).sum() - explained.square().sum();
   return twice / (2.0 * n);
 }
 

@@ -9,7 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
-#include "model/likelihood.h"
+#include "model/row_cost.h"
 #include "posterior/classes.h"
 #include "train/noise.h"
 #include "train/plan.h"
@@ -127,9 +127,9 @@ void finish_classes(const Table& table, const FitPlan& plan, const Stage& stage,
   model.support = make_support(*model.model, model.encoder, stage.training(), plan.options.seed);
   if (count_of(plan.validation) == 0) return;
   const at::Tensor y = open_rows(table, model.encoder, plan.validation, nullptr, plan.options.held_bytes).targets();
-  model.temperature = fit_temperature(model.family, model.link, outcome.mean, y);
+  model.temperature = fit_temperature(*model.likelihood, outcome.mean, y);
   const at::Tensor p =
-      probabilities(model.family, model.link, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
+      probabilities(*model.likelihood, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
   const at::Tensor seen = y.to(at::kLong).contiguous();
   const at::Tensor surprises = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
   const std::span<const double> scores = span_of(surprises);
@@ -151,7 +151,15 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
 
   at::Tensor shape, to_judge = at::ones({unseen.rows.size()}, at::kBool);
-  if (model.family == Family::poisson) shape = unseen.mean;
+  at::Tensor known_variance = unseen.variance;  // all but the noise that is to be found
+  if (model.likelihood->link != Link::identity) {
+    const auto [base, slope] = noise_shape(*model.likelihood, unseen.mean);
+    known_variance = known_variance + base;
+    shape = slope;
+  }
+  if (const at::Tensor error = unseen.rows.row_error(); error.defined()) {
+    known_variance = known_variance + error * (scaling.sd * scaling.sd);
+  }
   if (!o.noise_formula.empty()) {
     const at::Tensor learned = every_other(unseen.rows.size(), o.seed);
     const at::Tensor index = learned.nonzero().select(1, 0).contiguous();
@@ -161,15 +169,17 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
                                         hooks);
     model.noise = 1.0;
     shape = model.noise_variance(table, unseen.rows);
+    if (const at::Tensor error = unseen.rows.row_error(); error.defined()) shape = shape - error;
     to_judge = learned.logical_not().logical_and(shape.isfinite());
   }
   const at::Tensor index = to_judge.nonzero().select(1, 0).contiguous();
   const auto judged = [&](const at::Tensor& all) { return all.defined() ? all.index_select(0, index) : all; };
-  const at::Tensor mean = judged(unseen.mean), variance = judged(unseen.variance), y = judged(unseen.y);
+  const at::Tensor mean = judged(unseen.mean), variance = judged(known_variance), y = judged(unseen.y);
+  const at::Tensor weights = judged(unseen.rows.row_weights()), offset = judged(unseen.rows.row_offset());
   double noise = o.noise;
   const bool known = outcome.noise > 0.0 && (o.posterior == Posterior::exact || !validated) && !shape.defined();
   if (noise == 0.0) {
-    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), outcome.training.sd);
+    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), outcome.training.sd, weights);
   }
   model.noise = noise / scaling.sd;
   model.solved_noise = outcome.noise > 0.0 ? outcome.noise / scaling.sd : model.noise;
@@ -178,12 +188,18 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
 
   const at::Tensor noise_variance = shape.defined() ? noise * noise * judged(shape) : at::full_like(y, noise * noise);
   const at::Tensor sd = (variance + noise_variance).sqrt();
-  const at::Tensor surprises = ((y - mean).abs() / sd).contiguous();
-  const std::span<const double> scores = span_of(surprises);
-  model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
-  const auto score_rows = model.encoder.log_target ? score_log : score;
-  result.report.validation = score_rows(span_of(y.contiguous()), span_of(mean.contiguous()), span_of(sd.contiguous()),
-                                        outcome.training.mean, outcome.training.sd, {});
+  const bool shifted = offset.defined() && model.encoder.offset_in_target();
+  const at::Tensor location = (shifted ? mean + offset * scaling.sd : mean).contiguous(), scale = sd.contiguous();
+  const std::vector<double> seen = model.observed(table, unseen.rows.subset(index));
+  const Predictive law = model.predictive();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    scores.push_back(law.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
+  }
+  model.calibration = Calibration(std::move(scores));
+  result.report.validation =
+      score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, outcome.training.sd}, {},
+            weights.defined() ? span_of(weights) : std::span<const double>());
 }
 
 }  // namespace
@@ -199,7 +215,8 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   bool polished = false;
   double waiting = 0.0, training = 0.0;  // seconds
   if (!second_only) stage = first_stage(table, plan, hooks, resume, polished);
-  const Outcome outcome = second_only ? Outcome(*resume, has_classes(*plan.options.family)) : Outcome(*stage, polished);
+  const Outcome outcome =
+      second_only ? Outcome(*resume, likelihood_of(plan.options).has_classes()) : Outcome(*stage, polished);
   FitHooks second_hooks = hooks;
   if (hooks.checkpoint) {
     second_hooks.checkpoint = [&](const Checkpoint& checkpoint) {
@@ -218,7 +235,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
 
   Fit result{stage->fitted(), {}};
   FitReport& report = result.report;
-  if (has_classes(result.model.family)) {
+  if (result.model.likelihood->has_classes()) {
     finish_classes(table, plan, *stage, outcome, result);
   } else {
     finish(table, plan, hooks, *stage, outcome, result);
@@ -237,7 +254,7 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {
     const Dataset held = open_rows(table, result.model.encoder, plan.holdout, nullptr, plan.options.held_bytes);
-    if (held.size() > 0 && has_classes(result.model.family)) {
+    if (held.size() > 0 && result.model.likelihood->has_classes()) {
       report.class_holdout = result.model.evaluate_classes(held);
     } else if (held.size() > 0) {
       report.holdout = result.model.evaluate(table, held);

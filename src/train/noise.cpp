@@ -5,20 +5,22 @@
 #include <cmath>
 
 #include "ick/base/error.h"
+#include "ick/base/transform.h"
 #include "posterior/golden_section.h"
 
 namespace ick {
 
 double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y, const at::Tensor& shape,
-                 double unit) {
+                 double unit, const at::Tensor& weights) {
   const at::Tensor squares = (y - mean).square();
   const at::Tensor relative = shape.defined() ? shape : at::ones_like(y);
   const auto cost = [&](double t) {
-    const at::Tensor total = variance + std::exp(t) * relative;
-    return (total.log() + squares / total).sum().item<double>();
+    const at::Tensor total = variance + std::exp(t) * relative, each = total.log() + squares / total;
+    return (weights.defined() ? each * weights : each).sum().item<double>();
   };
-  // from 1e-4 of the target's deviation
-  const double low_end = 2.0 * std::log(unit) - 18.5, high_end = low_end + 26.5, step = 0.5;
+  // log s^2 from 1e-4 to 50 standard deviations of the target: less no posterior can be solved with, more none needs
+  constexpr double kLowest = -18.5, kRange = 26.5, step = 0.5;
+  const double low_end = 2.0 * std::log(unit) + kLowest, high_end = low_end + kRange;
   double best = low_end, lowest = HUGE_VAL;
   for (double t = low_end; t <= high_end; t += step) {
     const double value = cost(t);
@@ -29,8 +31,8 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
 
 ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text) {
   const Formula formula = parse_formula(text);
-  if (formula.target != "sigma" || formula.log_target) {
-    const std::string found = formula.log_target ? "log(" + formula.target + ")" : formula.target;
+  if (formula.target != "sigma" || !formula.transform.empty()) {
+    const std::string found = transformed(*find_transform(formula.transform), formula.target);
     throw UsageError("found a formula of " + found + "; expected sigma ~ ...");
   }
   if (table.find("sigma") != nullptr) {
@@ -69,8 +71,9 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
     to.values = std::move(values);
   }
   const at::Tensor squares = (unseen.y - unseen.mean).square();
-  const double least = 1e-6 * squares.mean().item<double>();  // a residual of nought has no logarithm
-  const at::Tensor bounded = squares.clamp_min(least > 0.0 ? least : 1e-300).contiguous();
+  constexpr double kLeastShare = 1e-6, kLeast = 1e-300;  // a residual of zero has no logarithm
+  const double least = kLeastShare * squares.mean().item<double>();
+  const at::Tensor bounded = squares.clamp_min(least > 0.0 ? least : kLeast).contiguous();
   Column& sigma = rows.columns.emplace_back();
   sigma.info.name = "sigma";
   sigma.values = std::vector<double>(bounded.data_ptr<double>(), bounded.data_ptr<double>() + bounded.numel());
@@ -89,7 +92,7 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
     };
   }
   Formula logarithm = parse_formula(options.noise_formula);
-  logarithm.log_target = true;
+  logarithm.transform = "log";
   return std::make_shared<FittedModel>(fit(rows, logarithm, own, quiet).model);
 }
 

@@ -18,10 +18,11 @@ struct Unseen {
 };
 
 // The noise that makes the observations most likely: the minimum over t = log s^2 of
-//   sum_i log(v_i + s^2 g_i) + (y_i - m_i)^2 / (v_i + s^2 g_i)
-// by a grid and golden sections. `shape` g (n), undefined: all one. `unit` is the target's deviation.
+//   sum_i w_i (log(v_i + s^2 g_i) + (y_i - m_i)^2 / (v_i + s^2 g_i))
+// by a grid and golden sections. `shape` g (n) and `weights` w (n), undefined: all one. `unit` is the target's standard
+// deviation.
 double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y, const at::Tensor& shape,
-                 double unit);
+                 double unit, const at::Tensor& weights = {});
 
 // sigma ~ ..., for a table with this target. UsageError or DataError when it cannot be.
 ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text);

@@ -193,18 +193,18 @@ bool is_closed_form(const FitOptions& options) {
 }
 
 std::int64_t outputs_of(const FitOptions& options, const Encoder& encoder) {
-  return options.family == Family::categorical ? std::ssize(encoder.classes) : 1;
+  return likelihood_of(options).link == Link::softmax ? std::ssize(encoder.classes) : 1;
 }
 
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   EncoderPlan plan;
-  const Family family = options.family.value_or(Family::gaussian);
-  plan.kind = has_classes(family)         ? TargetKind::classes
-              : family == Family::poisson ? TargetKind::count
-                                          : TargetKind::number;
+  plan.kind = likelihood_of(options).target;
   plan.seed = options.seed;
   plan.target = spec.formula.target;
-  plan.log_target = spec.formula.log_target;
+  plan.transform = find_transform(spec.formula.transform);
+  plan.weights = spec.formula.weights;
+  plan.offset = spec.formula.offset;
+  plan.error = spec.formula.error;
   plan.kernel_columns = spec.kernel_columns;
   plan.level_columns = level_columns(spec.formula);
   for (const TermSpec& term : spec.terms) {
@@ -276,7 +276,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
     throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
   }
-  choose_family(table, formula, usable, plan);
+  choose_likelihood(table, formula, usable, plan);
   plan.notes.without_target = table.rows - count_of(usable);
   const std::int64_t with_target = count_of(usable);
   usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
@@ -300,7 +300,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
   std::vector<std::string> leveled = level_columns(formula);
-  if (has_classes(*plan.options.family)) leveled.push_back(formula.target);
+  if (likelihood_of(plan.options).has_classes()) leveled.push_back(formula.target);
   keep_levels(table, leveled, plan);
   check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
@@ -308,7 +308,8 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   choose_options(plan.spec, count_of(plan.training), plan);
   check_noise(plan);
   if (count_of(plan.validation) == 0) {
-    const bool known = is_closed_form(plan.options) || plan.options.noise > 0.0 || has_classes(*plan.options.family);
+    const bool known =
+        is_closed_form(plan.options) || plan.options.noise > 0.0 || likelihood_of(plan.options).has_classes();
     plan.remarks.push_back(known
                                ? "no validation rows: intervals are not calibrated"
                                : "no validation rows: the noise comes from rows the model has learned from and is too "

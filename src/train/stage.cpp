@@ -44,7 +44,7 @@ Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& u
   options_.layers = plan.options.layers;
   options_.outputs = outputs_of(plan.options, encoder_);
   options_.own_kernels = plan.options.own_kernels;
-  find_frequencies(plan.spec, training_, *plan.options.family, plan.options.seed, encoder_);
+  find_frequencies(plan.spec, training_, likelihood_of(plan.options), plan.options.seed, encoder_);
 }
 
 bool Stage::keep_going() const {
@@ -66,9 +66,13 @@ std::optional<double> Stage::stated_log_noise() const {
 
 void Stage::make_model() {
   model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, options_);
-  if (plan_.options.family == Family::poisson) {  // the functions start near the logarithm of the mean count
+  const Likelihood& likelihood = likelihood_of(plan_.options);
+  if (likelihood.link != Link::identity &&
+      !likelihood.has_classes()) {  // the functions start near the mean of the rows
+    double start = function_at_mean(likelihood, encoder_.target_summary.mean);
+    if (encoder_.offset) start -= training_.row_offset().mean().item<double>();
     for (const NamedTensor& each : model_->network_parameters()) {
-      if (each.path == "bias") each.value.detach().fill_(std::log(std::max(encoder_.target_summary.mean, 1e-3)));
+      if (each.path == "bias") each.value.detach().fill_(start);
     }
   }
   if (phase_ != "train") return;
@@ -85,7 +89,7 @@ void Stage::warm_up() {
     hooks_.progress(progress);
   }
   log_noise_ = warm_start(
-      *model_, encoder_, training_, *plan_.options.family, plan_.options.seed, [this] { return keep_going(); },
+      *model_, encoder_, training_, likelihood_of(plan_.options), plan_.options.seed, [this] { return keep_going(); },
       stated_log_noise());
   // The search may end elsewhere on another machine.
   if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);
@@ -118,14 +122,14 @@ void Stage::descend(std::int64_t last, const Checkpoint* resume, const Stage* fr
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - clock).count();
   epochs_ = trainer.epochs_done();
   best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;
-  const bool gaussian = plan_.options.family == Family::gaussian && plan_.options.loss == Loss::gaussian;
-  noise_ = gaussian ? trainer.noise() : 0.0;
+  const Likelihood& likelihood = likelihood_of(plan_.options);
+  noise_ = likelihood.conjugate && likelihood.learns_scale ? trainer.noise() : 0.0;
   waiting_ = trainer.waiting();
 }
 
 bool Stage::polish() {
-  if (plan_.options.family != Family::gaussian) return false;
-  if (!plan_.options.polish || plan_.options.loss == Loss::mae || plan_.options.loss == Loss::huber) return false;
+  if (!plan_.options.polish || !likelihood_of(plan_.options).conjugate) return false;
+  if (encoder_.weights || encoder_.error) return false;                // a ridge regression takes all rows alike
   if (plan_.options.perturbation != Perturbation::none) return false;  // one solution would make the members alike
   std::vector<at::Tensor> before;
   for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
@@ -203,8 +207,7 @@ void Stage::maximise_evidence() {
       training_.select(draw_rows(training_.size(), kMostRows, seed_for(plan_.options.seed, "evidence rows")));
   EvidenceSearch search(
       model_->kernel(), products_of(plan_.spec), rows.size(),
-      [&](const at::Tensor& log_noise) { return linear_evidence(*model_, rows.x, rows.y, log_noise); },
-      stated_log_noise());
+      [&](const at::Tensor& log_noise) { return linear_evidence(*model_, rows, log_noise); }, stated_log_noise());
   warm_up();
   const at::Tensor& raw = model_->kernel().parameters().raw();
   std::vector<double> from(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
@@ -238,8 +241,7 @@ FittedModel Stage::fitted() const {
   result.options = options_;
   result.model = model_;
   result.posterior = plan_.options.posterior;
-  result.family = *plan_.options.family;
-  result.link = plan_.options.link;
+  result.likelihood = &likelihood_of(plan_.options);
   result.amplitude = scales_.amplitude;
   result.factor = factor_;
   result.tangent = tangent_;
@@ -255,7 +257,7 @@ Dataset judged_training_rows(const Dataset& training, std::uint64_t seed) {
 Unseen Stage::unseen() const {
   const Dataset rows = validation_.size() > 0 ? validation_ : judged_training_rows(training_, plan_.options.seed);
   const FittedModel model = fitted();
-  if (has_classes(model.family)) return {rows, model.member_functions(rows), {}, rows.targets()};
+  if (model.likelihood->has_classes()) return {rows, model.member_functions(rows), {}, rows.targets()};
   const Scaling& scaling = encoder_.target_scaling;
   const auto [mean, variance] = model.predict_function(rows);
   return {rows, mean * scaling.sd + scaling.mean, variance * (scaling.sd * scaling.sd),

@@ -13,32 +13,6 @@ namespace ick {
 
 namespace {
 
-std::optional<RowLossKind> kind_of(const FitOptions& options) {
-  switch (options.family.value_or(Family::gaussian)) {
-    case Family::student:
-      return RowLossKind::student;
-    case Family::poisson:
-      return RowLossKind::poisson;
-    case Family::bernoulli:
-      return options.link == Link::logit ? std::optional(RowLossKind::logistic) : std::nullopt;
-    case Family::categorical:
-      return RowLossKind::softmax;
-    case Family::gaussian:
-      break;
-  }
-  switch (options.loss) {
-    case Loss::mse:
-      return RowLossKind::square;
-    case Loss::mae:
-      return RowLossKind::absolute;
-    case Loss::huber:
-      return RowLossKind::huber;
-    case Loss::gaussian:
-      return RowLossKind::gaussian;
-  }
-  return std::nullopt;
-}
-
 // A network on the fast path; no value when it has to stay with autograd.
 std::optional<FusedNetworkShape> shape_of(const Network& network, std::size_t source) {
   const auto* const mlp = dynamic_cast<const Mlp*>(&network);
@@ -91,7 +65,7 @@ int chunks_of(std::int64_t rows) { return static_cast<int>((rows + kChunkRows - 
 }  // namespace
 
 bool FusedStep::fits(const Model& model, const FitOptions& options) {
-  if (!kind_of(options) || options.own_kernels) return false;
+  if (options.own_kernels) return false;
   for (const NamedTensor& each : model.network_parameters()) {
     if (each.value.scalar_type() != at::kFloat) return false;
   }
@@ -102,7 +76,7 @@ FusedStep::FusedStep(const Model& model, const FitOptions& options, at::Tensor l
     : terms_(*shapes_of(model)),
       members_(model.members()),
       outputs_(model.outputs()),
-      kind_(*kind_of(options)),
+      likelihood_(likelihood_of(options)),
       log_noise_(std::move(log_noise)),
       parameters_(model.network_parameters()),
       losses_(static_cast<std::size_t>(members_)) {
@@ -204,9 +178,11 @@ FusedCost FusedStep::differentiate(int worker, const Chunk& chunk, const Work& w
   const Batch& batch = work.batch;
   const std::int64_t count = batch.x.size(0);
   FusedTarget target;
-  target.kind = kind_;
+  target.likelihood = &likelihood_;
   target.y = batch.y.data_ptr<double>() + (batch.y.dim() == 2 ? chunk.member * count : 0) + chunk.first;
   if (batch.weights.defined()) target.weights = batch.weights.data_ptr<float>() + chunk.member * count + chunk.first;
+  if (batch.offset.defined()) target.offset = batch.offset.data_ptr<double>() + chunk.first;
+  if (batch.error.defined()) target.error = batch.error.data_ptr<double>() + chunk.first;
   if (log_noise_.defined()) target.log_scale = log_noise_.data_ptr<double>()[chunk.member];
   target.each = 1.0 / static_cast<double>(work.rows);
   const FusedCost cost = model.cost(target, chunk.rows);

@@ -61,7 +61,7 @@ class FusedStep {
 
   std::vector<FusedTermShape> terms_;
   std::int64_t members_, outputs_;
-  RowLossKind kind_;
+  const Likelihood& likelihood_;
   at::Tensor log_noise_;
   std::vector<NamedTensor> parameters_;
   std::vector<std::int64_t> sizes_;  // of each, for one member

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -15,7 +14,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
-#include "model/likelihood.h"
+#include "model/row_cost.h"
 #include "train/epochs.h"
 #include "train/gather.h"
 
@@ -27,6 +26,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+constexpr double kLeastProbability = 1e-300;  // whose logarithm is finite
+
 // Of the whole step, of which other processes have some.
 std::int64_t rows_in(const Batch& batch) { return batch.whole > 0 ? batch.whole : batch.x.size(0); }
 
@@ -36,6 +37,7 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
                  double unit, const FitHooks& hooks, std::string phase)
     : model_(model),
       options_(options),
+      likelihood_(likelihood_of(options)),
       training_(training),
       validation_(validation),
       unit_(unit),
@@ -43,9 +45,9 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
       phase_(std::move(phase)),
       rate_(options.learning_rate),
       steps_per_epoch_((training.size() + options.batch - 1) / options.batch) {
-  const Family family = options_.family.value_or(Family::gaussian);
-  if (family == Family::student || (family == Family::gaussian && options_.loss == Loss::gaussian)) {
-    log_noise_ = at::full({model.members()}, std::log(0.1), at::kDouble).requires_grad_(true);
+  constexpr double kStartVariance = 0.1;  // s^2, of a standardised target
+  if (likelihood_.learns_scale) {
+    log_noise_ = at::full({model.members()}, std::log(kStartVariance), at::kDouble).requires_grad_(true);
   }
   if (options_.kernels == KernelTraining::held) {
     features_ = held_features(training_);
@@ -125,9 +127,14 @@ Batch Trainer::next_batch(RowOrder& order) {
 // `inputs` of networks, unless they are the dataset's own numbers.
 Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs) const {
   Batch batch;
+  at::Tensor row_weights;
   if (training_.held()) {
+    const auto of_rows = [&](const at::Tensor& all) { return all.defined() ? gather_rows(all, index, 0) : all; };
     batch.x = gather_rows(training_.x, index, 0);
     batch.y = gather_rows(training_.y, index, 0);
+    batch.offset = of_rows(training_.offset);
+    batch.error = of_rows(training_.error);
+    row_weights = of_rows(training_.weights);
     for (std::size_t a = 0; a < training_.networks.size() && inputs.empty(); ++a) {
       batch.networks.push_back(gather_rows(training_.networks[a], index, 0));
     }
@@ -135,6 +142,9 @@ Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs)
     Dataset rows = training_.select(index);
     batch.x = std::move(rows.x);
     batch.y = std::move(rows.y);
+    batch.offset = std::move(rows.offset);
+    batch.error = std::move(rows.error);
+    row_weights = std::move(rows.weights);
     batch.networks = std::move(rows.networks);
   }
   if (!inputs.empty()) batch.networks = std::move(inputs);
@@ -143,6 +153,11 @@ Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs)
   }
   if (noise_.defined()) batch.y = batch.y + gather_rows(noise_, index, 1);
   if (weights_.defined()) batch.weights = gather_rows(weights_, index, 1);
+  if (row_weights.defined()) {
+    const at::Tensor own = row_weights.to(at::kFloat);
+    batch.weights = (batch.weights.defined() ? batch.weights * own : own.expand({model_.members(), -1})).contiguous();
+  }
+  if (likelihood_.link == Link::identity) batch.offset = at::Tensor();  // targets are taken less it
   return batch;
 }
 
@@ -186,29 +201,10 @@ void Trainer::make_groups() {
 }
 
 at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& training) const {
-  const at::Tensor f = model_(batch, training);  // (E, B) or (E, B, C)
-  const auto mean = [&](const at::Tensor& each) {
-    return (batch.weights.defined() ? each * batch.weights : each).mean(1);
-  };
-  const Family family = options_.family.value_or(Family::gaussian);
-  if (family != Family::gaussian && family != Family::student) return mean(surprise(family, options_.link, f, batch.y));
-  const at::Tensor residual = f - batch.y.to(f.scalar_type());
-  if (family == Family::student) return mean(student_surprise(residual, log_noise_));
-  switch (options_.loss) {
-    case Loss::mse:
-      return mean(residual.square());
-    case Loss::mae:
-      return mean(residual.abs());
-    case Loss::huber: {  // quadratic within one deviation of the target, linear beyond
-      const at::Tensor size = residual.abs();
-      return mean(at::where(size < 1.0, 0.5 * residual.square(), size - 0.5));
-    }
-    case Loss::gaussian:
-      break;
-  }
-  const at::Tensor log_scale = log_noise_.unsqueeze(1);
-  const at::Tensor relative = residual.to(at::kDouble).square() * (-log_scale).exp();
-  return mean(0.5 * (std::log(2.0 * std::numbers::pi) + log_scale + relative));
+  at::Tensor f = model_(batch, training);  // (E, B) or (E, B, C)
+  if (batch.offset.defined()) f = f + batch.offset.to(f.scalar_type());
+  const at::Tensor each = row_costs(likelihood_, f, batch.y, log_noise_, batch.error);
+  return (batch.weights.defined() ? each * batch.weights : each).mean(1);
 }
 
 // Each member's gradient over all its parameters is brought down to the norm asked for.
@@ -309,13 +305,14 @@ double Trainer::rate_at(std::int64_t step) const {
   return 1.0;
 }
 
+// Of numbers the root mean square error of the mean over members; else -log p of what was seen under that mean.
 double Trainer::validate() const {
   if (validation_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
   at::NoGradGuard no_grad;
   const std::int64_t rows = validation_->size(), block = validation_->block(4096);
-  const Family family = options_.family.value_or(Family::gaussian);
-  const bool numbers = family == Family::gaussian || family == Family::student;
-  double sum = 0.0;
+  const bool numbers = likelihood_.link == Link::identity;
+  const at::Tensor log_scale = log_noise_.defined() ? log_noise_.detach().mean().unsqueeze(0) : at::Tensor();
+  double sum = 0.0, weight = 0.0;
   const std::int64_t blocks = (rows + block - 1) / block;
   for (std::int64_t first = 0; first < rows; first += block) {
     if (!sharing_->takes(first / block, blocks)) continue;
@@ -324,18 +321,22 @@ double Trainer::validate() const {
     for (const at::Tensor& each : validation_features_) {
       batch.features.push_back(each.defined() ? each.narrow(1, first, count) : each);
     }
-    const at::Tensor f = functions(batch).to(at::kDouble);
+    at::Tensor f = functions(batch).to(at::kDouble), costs;  // (B)
+    if (!numbers && batch.offset.defined()) f = f + batch.offset;
     if (numbers) {
-      sum += (f.mean(0) - batch.y).square().sum().item<double>();
-    } else if (family == Family::poisson) {  // of the mean over members, as those of classes
-      const at::Tensor rate = f.exp().mean(0);
-      sum += (rate - batch.y * rate.log() + at::lgamma(batch.y + 1.0)).sum().item<double>();
+      costs = (f.mean(0) - batch.y).square();
+    } else if (likelihood_.has_classes()) {
+      const at::Tensor p = probabilities(likelihood_, f).mean(0);  // (B, C)
+      costs = -p.gather(1, batch.y.to(at::kLong).unsqueeze(1)).clamp_min(kLeastProbability).log().squeeze(1);
     } else {
-      const at::Tensor p = probabilities(family, options_.link, f).mean(0);  // (B, C)
-      sum -= p.gather(1, batch.y.to(at::kLong).unsqueeze(1)).clamp_min(1e-300).log().sum().item<double>();
+      const at::Tensor mean = mean_at(likelihood_, f).mean(0, true);
+      const at::Tensor at_mean = likelihood_.link == Link::log ? mean.log() : at::logit(mean);
+      costs = row_costs(likelihood_, at_mean, batch.y, log_scale).squeeze(0);
     }
+    sum += (batch.weights.defined() ? costs * batch.weights[0] : costs).sum().item<double>();
+    weight += batch.weights.defined() ? batch.weights.sum().item<double>() : static_cast<double>(count);
   }
-  const double mean = sharing_->total(sum) / static_cast<double>(rows);
+  const double mean = sharing_->total(sum) / sharing_->total(weight);
   return numbers ? unit_ * std::sqrt(mean) : mean;
 }
 
@@ -363,9 +364,7 @@ void Trainer::report(std::int64_t end, double validation, double seconds, double
   if (!hooks_.progress) return;
   Progress progress;
   progress.phase = phase_;
-  const Family family = options_.family.value_or(Family::gaussian);
-  if (has_classes(family)) progress.measure = "log_loss";
-  if (family == Family::poisson) progress.measure = "nlpd";
+  if (likelihood_.link != Link::identity) progress.measure = likelihood_.has_classes() ? "log_loss" : "nlpd";
   progress.epoch = epoch_;
   progress.epochs = end;
   progress.loss = loss_sum_ / static_cast<double>(training_.size());

@@ -48,7 +48,7 @@ class Trainer {
 
   std::int64_t best_epoch() const { return best_epoch_; }
   std::int64_t epochs_done() const { return epoch_; }
-  double noise() const;  // sd, mean over members: learned with Loss::gaussian
+  double noise() const;  // sd, mean over members, of likelihoods that learn one
   double waiting() const { return loader_ != nullptr ? loader_->waited() : 0.0; }  // seconds, for images
 
  private:
@@ -74,6 +74,7 @@ class Trainer {
 
   Model& model_;
   const FitOptions& options_;
+  const Likelihood& likelihood_;
   const Dataset& training_;
   const Dataset* validation_;
   double unit_;
@@ -83,7 +84,7 @@ class Trainer {
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
   at::Tensor noise_, weights_;      // (E, n) of members that see rows differently; else undefined
-  at::Tensor log_noise_;            // (E) log s^2, a leaf, with Loss::gaussian
+  at::Tensor log_noise_;            // (E) log s^2, a leaf, of likelihoods that learn one
   std::unique_ptr<Loader> loader_;  // when networks read images
   std::vector<ParameterGroup> groups_;
   std::vector<at::Tensor> buffers_;

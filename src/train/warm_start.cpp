@@ -88,15 +88,26 @@ at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed)
 }
 
 // What a Gaussian process may take for the target: (n, M), each column standardised. Of classes one column for each, of
-// counts their logarithm.
-at::Tensor stand_in_targets(const Dataset& rows, Family family, std::int64_t outputs) {
+// counts and positive numbers the logarithm, of proportions the logit, less the offset.
+at::Tensor stand_in_targets(const Dataset& rows, const Likelihood& likelihood, std::int64_t outputs) {
   at::Tensor columns = rows.y.unsqueeze(1);
-  if (family == Family::gaussian || family == Family::student) return columns;
-  if (family == Family::categorical) {
-    columns = at::one_hot(rows.y.to(at::kLong), outputs).to(at::kDouble);
-  } else if (family == Family::poisson) {
-    columns = (columns + 0.5).log();
+  switch (likelihood.target) {
+    case TargetKind::number:
+      return columns;
+    case TargetKind::classes:
+      if (outputs > 1) columns = at::one_hot(rows.y.to(at::kLong), outputs).to(at::kDouble);
+      break;
+    case TargetKind::count:
+      columns = (columns + 0.5).log();
+      break;
+    case TargetKind::positive:
+      columns = columns.log();
+      break;
+    case TargetKind::proportion:
+      columns = at::logit(columns);
+      break;
   }
+  if (rows.offset.defined() && !likelihood.has_classes()) columns = columns - rows.offset.unsqueeze(1);
   return (columns - columns.mean(0)) / columns.std(0, false).clamp_min(1e-6);
 }
 
@@ -227,7 +238,8 @@ void limit_variance(Model& model, const at::Tensor& x) {
 
 }  // namespace
 
-void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family, std::uint64_t seed, Encoder& encoder) {
+void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likelihood& likelihood, std::uint64_t seed,
+                      Encoder& encoder) {
   const auto wanted = [&](const KernelColumn& column) {
     const auto reads = [&](const Call& call) {
       return repeats(call) &&
@@ -240,7 +252,8 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family,
   };
   if (std::none_of(encoder.kernel_columns.begin(), encoder.kernel_columns.end(), wanted)) return;
   const Dataset few = rows.select(few_rows(rows, kSpectrumRows, seed));
-  at::Tensor targets = stand_in_targets(few, family, std::ssize(encoder.classes));
+  at::Tensor targets =
+      stand_in_targets(few, likelihood, likelihood.link == Link::softmax ? std::ssize(encoder.classes) : 1);
   // of several classes one contrast: what differs between them shows
   if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
   for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
@@ -254,10 +267,10 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family,
   }
 }
 
-double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Family family, std::uint64_t seed,
-                  const std::function<bool()>& keep_going, std::optional<double> log_noise) {
+double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
+                  std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
-  const at::Tensor y = stand_in_targets(few, family, model.outputs());
+  const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
   Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
   EvidenceSearch objective(kernel, surrogate.products, few.size(),

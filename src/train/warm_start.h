@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "ick/model/family.h"
+#include "ick/likelihood/likelihood.h"
 #include "ick/model/model.h"
 
 namespace ick {
@@ -14,10 +14,11 @@ namespace ick {
 // sizes and unknown periods from several peaks of the spectrum, because gradient descent leaves the valley it starts
 // in for neither. All members of `model` get the values. Returns log s^2, the noise found, or `log_noise` if that is
 // given. `keep_going` is asked now and then.
-double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, Family family, std::uint64_t seed,
-                  const std::function<bool()>& keep_going, std::optional<double> log_noise = {});
+double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
+                  std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise = {});
 
 // Fills in InputSummary::frequencies of columns that repeating kernels read.
-void find_frequencies(const ModelSpec& spec, const Dataset& rows, Family family, std::uint64_t seed, Encoder& encoder);
+void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likelihood& likelihood, std::uint64_t seed,
+                      Encoder& encoder);
 
 }  // namespace ick

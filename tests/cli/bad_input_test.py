@@ -115,7 +115,7 @@ class BadInput(WithModels):
             ({"t.csv": csv_text(rows(40))}, fit("t.csv", "y ~ rbf(site)"), 3,
              'column "site" holds categories (a, ...); only categorical(site) and networks read them'),
             ({"t.csv": csv_text(rows(40))}, fit("t.csv", "site ~ rbf(x)", "--family", "gaussian"), 3,
-             'the target, column "site", holds text; a number is needed, or --family categorical'),
+             'the target, column "site", holds text; a number is needed, or the likelihood categorical'),
             ({"t.csv": GOOD}, fit("t.csv", "log(y) ~ mlp(x)"), 3,
              'the target, column "y", has the value 0 in row 1; log() takes positive numbers only'),
         ])
@@ -152,7 +152,8 @@ class BadInput(WithModels):
             (["--seed", "-1"], '--seed: found "-1", expected a whole number from 0 to 18446744073709551615'),
             (["--layers", "64,0"], '--layers: found "0", expected a whole number from 1 to 65536'),
             (["--momentum", "much"], '--momentum: found "much", expected a number from 0 to 1'),
-            (["--loss", "hinge"], '--loss: there is no "hinge"; expected one of mse, mae, huber and gaussian'),
+            (["--loss", "hinge"], '--likelihood: there is no "hinge"; expected one of automatic, gaussian, mse, gaussian_nll, '
+             "mae, huber, student, poisson, negative_binomial, gamma, beta, bernoulli, probit and categorical"),
             (["--optimiser", "adamm"], '--optimiser: there is no "adamm"; did you mean "adam"?'),
             (["--optimiser", "lbfgs"],
              "lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd"),

@@ -38,7 +38,7 @@ class Classes(FolderCase):
         cls.fitted = cls.run_ick("fit", "t.csv", FORMULA, "--out", "m", "--holdout", "random=25%", *QUICK)
 
     def test_family_is_chosen_and_said(self):
-        self.assertIn("target: 3 classes, family categorical\n", self.fitted.stderr)
+        self.assertIn("target: 3 classes, likelihood categorical\n", self.fitted.stderr)
         self.assertRegex(self.fitted.stdout, r"holdout \(random=25%, 100 rows\): accuracy 0\.[6-9]")
         self.assertRegex(self.fitted.stdout, r"temperature +\d")
         self.assertNotIn("noise", self.fitted.stdout)
@@ -78,7 +78,7 @@ class Classes(FolderCase):
     def test_verify_and_json_of_fit(self):
         self.assertIn("the model is whole", self.run_ick("verify", "m").stdout)
         fit = json.loads(self.run_ick("fit", "t.csv", "low ~ mlp(a)", "--out", "j", "--json", *QUICK).stdout)
-        self.assertEqual(fit["family"], "bernoulli")
+        self.assertEqual(fit["likelihood"], "bernoulli")
         self.assertEqual(fit["classes"], ["0", "1"])
         self.assertIn("accuracy", fit["validation"])
         self.assertNotIn("class_validation", fit)
@@ -116,11 +116,11 @@ class Classes(FolderCase):
 
     def test_what_cannot_be(self):
         for words, said in (
-                ((FORMULA, "--posterior", "nngp"), "--posterior nngp is for --family gaussian"),
-                ((FORMULA, "--family", "bernoulli"), "--family bernoulli is of two classes"),
+                ((FORMULA, "--posterior", "nngp"), "--posterior nngp is for --likelihood gaussian"),
+                ((FORMULA, "--family", "bernoulli"), "--likelihood bernoulli is of two classes"),
                 ((FORMULA, "--noise", "0.1"), "has no noise of its own"),
-                ((FORMULA, "--loss", "mae"), "has its own loss"),
-                (("low ~ mlp(a)", "--class-kernels", "own"), "--class-kernels own is for --family categorical"),
+                ((FORMULA, "--loss", "mae"), "holds text; a number is needed"),
+                (("low ~ mlp(a)", "--class-kernels", "own"), "--class-kernels own is for --likelihood categorical"),
                 (("kind ~ mlp(a)", "--family", "gaussian"), "holds text; a number is needed"),
                 (("a ~ mlp(b)", "--family", "poisson"), "counts, whole numbers from 0")):
             result = self.run_ick("fit", "t.csv", *words, "--out", "never", *QUICK, code=None)
@@ -129,7 +129,7 @@ class Classes(FolderCase):
             self.assertEqual(result.stderr.count("\n"), 1)
 
     def test_check_is_for_numbers(self):
-        self.assertIn("this model's family is categorical", self.run_ick("check", "m", "t.csv", code=2).stderr)
+        self.assertIn("this model's likelihood is categorical", self.run_ick("check", "m", "t.csv", code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -309,7 +309,7 @@ class Fit(Table):
             return report["settings"], self.weights(name)
 
         options = [["--members", "3"], ["--epochs", "4"], ["--layers", "16,8,4"], ["--batch", "20"],
-                   ["--loss", "mae"], ["--loss", "huber"], ["--loss", "gaussian"], ["--optimiser", "adam"],
+                   ["--loss", "mae"], ["--loss", "huber"], ["--likelihood", "gaussian_nll"], ["--optimiser", "adam"],
                    ["--optimiser", "sgd"], ["--optimiser", "sgd", "--momentum", "0.5"], ["--schedule", "cosine"],
                    ["--schedule", "constant"], ["--learning-rate", "0.01"], ["--weight-decay", "0.1"],
                    ["--clip", "0.01"], ["--no-refit"], ["--validation", "none"]]

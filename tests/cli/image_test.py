@@ -93,7 +93,7 @@ class Files(FolderCase):
                         "deepvit(image, t, patch=4, width=16, depth=1, heads=2, hidden=16, flip=both)"):
             result = self.run_ick("fit", "t.csv", f"kind ~ {network}", "--out", "n", "--members", "1", "--epochs", "2",
                                   "--json")
-            self.assertEqual(json.loads(result.stdout)["family"], "bernoulli", network)
+            self.assertEqual(json.loads(result.stdout)["likelihood"], "bernoulli", network)
 
     def refused(self, formula, rows, code=3):
         (self.folder / "bad.csv").write_text(rows)

@@ -404,7 +404,7 @@ class BadInput(Simulated):
             (net, ["--posterior", "laplace", "--members", "3"], 2,
              "--posterior laplace is one model; leave --members out, or use --posterior ensemble"),
             (net, ["--posterior", "laplace", "--loss", "huber"], 2,
-             "--posterior laplace is of a Gaussian noise; use --loss mse or gaussian"),
+             "--posterior laplace is for --likelihood gaussian; use --posterior ensemble"),
             ("y ~ rbf(x)", ["--posterior", "nngp"], 2,
              "--posterior nngp is for formulas with a network; the posterior of kernels alone is known exactly"),
             ("y ~ mlp(x) * mlp(z)", ["--posterior", "nngp"], 2,

@@ -79,7 +79,7 @@ TEST(Encoder, ScalesManyRowsAsFew) {
   };
   const Table table = table_of({column_of("a", a), column_of("y", y)});
   EncoderPlan plan = plan_of({}, {"a"});
-  plan.log_target = true;
+  plan.transform = find_transform("log");
   const Encoder encoder = fit_encoder(table, plan, use);
   const Scaling& scaling = encoder.networks[0].columns[0].scaling;
   check(a, false, scaling);
@@ -298,7 +298,7 @@ TEST(Encoder, LogTarget) {
   const Table table =
       table_of({column_of("a", {1.0, 2.0, 3.0, 4.0}), column_of("y", {1.0, std::exp(2.0), kGap, std::exp(6.0)})});
   EncoderPlan plan = plan_of({}, {"a"});
-  plan.log_target = true;
+  plan.transform = find_transform("log");
   const Encoder encoder = fit_encoder(table, plan, Bools(4, true));
   EXPECT_NEAR(encoder.target_scaling.mean, 8.0 / 3.0, 1e-14);
   EXPECT_NEAR(encoder.target_scaling.sd, std::sqrt((64.0 + 4.0 + 100.0) / 27.0), 1e-14);
@@ -331,7 +331,7 @@ TEST(Encoder, RefusesTargetsThatTeachNothing) {
             "the target, column \"y\", has 1 value in the training rows; expected at least 2 rows to learn from");
   const Table category = table_of({column_of("y", {0.0, 1.0}, ColumnType::category, {"u", "v"})});
   EXPECT_EQ(refusal(category, plan_of({}, {}), {true, true}),
-            "the target, column \"y\", holds text; a number is needed, or --family categorical");
+            "the target, column \"y\", holds text; a number is needed, or the likelihood categorical");
 }
 
 TEST(Encoder, RefusesColumnsThatAreNotNumbers) {

@@ -119,7 +119,7 @@ TEST(OpenRows, GapsDropped) {
 TEST(OpenRows, GapsFilledAndTheLogarithmOfTheTarget) {
   const Table table = table_with_gaps();
   EncoderPlan plan = mixed_plan(Gaps::fill);
-  plan.log_target = true;
+  plan.transform = find_transform("log");
   expect_open(table, fit_encoder(table, plan, some_of(60)));
 }
 

@@ -13,7 +13,7 @@ namespace {
 Formula formula(std::string target, bool log_target, Expression right) {
   Formula made;
   made.target = std::move(target);
-  made.log_target = log_target;
+  made.transform = log_target ? "log" : "";
   made.right = std::move(right);
   return made;
 }
@@ -87,10 +87,10 @@ TEST(Formula, EveryErrorNamesItsColumn) {
       {"wind speed ~ rbf(x)", "6: found \"speed\"" + tilde},
       {"\"log\"(y) ~ rbf(x)", "6: found \"(\"" + tilde},
       {"log(y) z ~ rbf(x)", "8: found \"z\"" + tilde},
-      {"sqrt(y) ~ rbf(x)",
-       "1: found the transformation \"sqrt\" of the target where only log is known; write log(y) ~ or y ~"},
+      {"exp(y) ~ rbf(x)",
+       "1: found the transform \"exp\" of the target where log, sqrt and logit are known; write log(y) ~ or y ~"},
       {" Log(y) ~ rbf(x)",
-       "2: found the transformation \"Log\" of the target where only log is known; write log(y) ~ or y ~"},
+       "2: found the transform \"Log\" of the target where log, sqrt and logit are known; write log(y) ~ or y ~"},
       {"log() ~ rbf(x)", "5: found \")\" where the target's column was expected"},
       {"log(2) ~ rbf(x)", "5: found \"2\" where the target's column was expected"},
       {"log(y, z) ~ rbf(x)", "6: found \",\" where \")\" after the target's column was expected"},

@@ -99,7 +99,7 @@ class RandomTrees {
   Formula formula() {
     Formula formula;
     formula.target = pick(kColumns);
-    formula.log_target = one_in(2);
+    if (one_in(2)) formula.transform = one_in(2) ? "log" : "sqrt";
     formula.right = tree(3);
     return formula;
   }

@@ -16,6 +16,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "support/likelihoods.h"
 
 namespace ick {
 namespace {
@@ -42,7 +43,8 @@ TEST(Metrics, Golden) {
     const auto number = [&](std::size_t i) { return std::stod(cells.at(i)); };
     const Numbers y = numbers_in(cells[2]), centre = numbers_in(cells[3]), width = numbers_in(cells[4]);
     ++cases[cells[1]];
-    const Scores found = (cells[1] == "normal" ? score : score_log)(y, centre, width, number(5), number(6), {});
+    const Scores found =
+        (cells[1] == "normal" ? normal_scores : log_normal_scores)(y, centre, width, number(5), number(6), {});
     const std::vector<std::pair<const char*, double>> values = {
         {"rmse", found.rmse}, {"mae", found.mae},   {"r2", found.r2},    {"spearman", found.spearman},
         {"nlpd", found.nlpd}, {"msll", found.msll}, {"crps", found.crps}};
@@ -72,7 +74,7 @@ TEST(Metrics, Golden) {
 // Three rows by hand: residuals 1, -2, 2; y around its mean 2: -1, -1, 2.
 TEST(Metrics, ByHand) {
   const Numbers y = {1, 1, 4}, mean = {0, 3, 2}, sd = {1, 1, 4};
-  const Scores found = score(y, mean, sd, 1.0, 2.0);
+  const Scores found = normal_scores(y, mean, sd, 1.0, 2.0);
   EXPECT_EQ(found.rows, 3);
   EXPECT_DOUBLE_EQ(found.rmse, std::sqrt(3.0));
   EXPECT_DOUBLE_EQ(found.mae, 5.0 / 3.0);
@@ -95,7 +97,7 @@ TEST(Metrics, ByHand) {
 
 // Phi is 1 and 0, to the last bit, where z is large; 0.5 opens the sixth bin.
 TEST(Metrics, TransformAtTheEnds) {
-  const Scores found = score({{50.0, -50.0, 0.0, 9.0}}, Numbers(4, 0.0), Numbers(4, 1.0), 0.0, 1.0);
+  const Scores found = normal_scores({{50.0, -50.0, 0.0, 9.0}}, Numbers(4, 0.0), Numbers(4, 1.0), 0.0, 1.0);
   EXPECT_EQ(found.pit, (Numbers{0.25, 0, 0, 0, 0, 0.25, 0, 0, 0, 0.5}));
 }
 
@@ -110,8 +112,8 @@ TEST(Metrics, TransformIsUniformUnderTheLaw) {
     half.push_back(0.5 * sd.back());
     y.push_back(mean.back() + sd.back() * random.normal());
   }
-  for (const double share : score(y, mean, sd, 0.0, 1.0).pit) EXPECT_NEAR(share, 0.1, 0.006);
-  const Numbers narrow = score(y, mean, half, 0.0, 1.0).pit;
+  for (const double share : normal_scores(y, mean, sd, 0.0, 1.0).pit) EXPECT_NEAR(share, 0.1, 0.006);
+  const Numbers narrow = normal_scores(y, mean, half, 0.0, 1.0).pit;
   EXPECT_NEAR(narrow.front() + narrow.back(), std::erfc(0.5 * 1.2815515655446004 / std::numbers::sqrt2), 0.01);
 }
 
@@ -119,7 +121,7 @@ TEST(Metrics, TransformIsUniformUnderTheLaw) {
 TEST(Metrics, IntervalsAreTheCallers) {
   const Numbers y = {1, 1, 4}, mean = {0, 3, 2}, sd = {1, 1, 4};
   const auto twice = [](double level) { return 2.0 * level; };
-  const Scores found = score(y, mean, sd, 1.0, 2.0, twice), gaussian = score(y, mean, sd, 1.0, 2.0);
+  const Scores found = normal_scores(y, mean, sd, 1.0, 2.0, twice), gaussian = normal_scores(y, mean, sd, 1.0, 2.0);
   for (const auto& [name, share] : found.coverage) EXPECT_DOUBLE_EQ(share, 2.0 / 3.0) << name;  // an end is inside
   for (const auto& [name, width] : found.width) EXPECT_DOUBLE_EQ(width, 8.0 * std::stod(name)) << name;
   EXPECT_EQ(found.pit, gaussian.pit);
@@ -129,7 +131,7 @@ TEST(Metrics, IntervalsAreTheCallers) {
 
   // Of log-normal predictions, by their ends in the target's units.
   const Numbers log_y = {0.3, -1.1, 2.0, 0.9}, location = {0.1, 0.4, 1.1, 0.9}, scale = {0.4, 0.8, 0.7, 1e-9};
-  const Scores logs = score_log(log_y, location, scale, 0.0, 1.0, twice);
+  const Scores logs = log_normal_scores(log_y, location, scale, 0.0, 1.0, twice);
   for (const auto& [name, share] : logs.coverage) {
     double inside = 0.0, width = 0.0;
     for (std::size_t i = 0; i < log_y.size(); ++i) {
@@ -148,20 +150,22 @@ TEST(Metrics, IntervalsAreTheCallers) {
 // At its mean the score of N(m, s^2) is s (sqrt 2 - 1) / sqrt pi; far away it is the distance less s / sqrt pi.
 TEST(Metrics, RankedProbabilityAtTheEnds) {
   const double root_pi = std::sqrt(std::numbers::pi);
-  const auto of = [](double y, double mean, double sd) { return score({{y}}, {{mean}}, {{sd}}, 0.0, 1.0).crps; };
+  const auto of = [](double y, double mean, double sd) {
+    return normal_scores({{y}}, {{mean}}, {{sd}}, 0.0, 1.0).crps;
+  };
   EXPECT_NEAR(of(3.0, 3.0, 0.7), 0.7 * (std::numbers::sqrt2 - 1.0) / root_pi, 1e-15);
   EXPECT_NEAR(of(-1e6, 2.0, 0.7), 1e6 + 2.0 - 0.7 / root_pi, 1e-9);
   EXPECT_NEAR(of(1e6, 2.0, 0.7), 1e6 - 2.0 - 0.7 / root_pi, 1e-9);
 }
 
 TEST(Metrics, WithoutMeaning) {
-  const Scores one = score({{2.0}}, {{1.5}}, {{0.5}}, 0.0, 1.0);
+  const Scores one = normal_scores({{2.0}}, {{1.5}}, {{0.5}}, 0.0, 1.0);
   EXPECT_TRUE(std::isnan(one.r2));
   EXPECT_TRUE(std::isnan(one.spearman));
   EXPECT_DOUBLE_EQ(one.rmse, 0.5);
 
   // The mean of equal numbers need not be that number: 0.1 + 0.1 + 0.1 is not 0.3.
-  const Scores constant = score(Numbers(3, 0.1), {{0.3, 0.2, 0.4}}, {{1.0, 2.0, 3.0}}, 0.1, 0.0);
+  const Scores constant = normal_scores(Numbers(3, 0.1), {{0.3, 0.2, 0.4}}, {{1.0, 2.0, 3.0}}, 0.1, 0.0);
   EXPECT_TRUE(std::isnan(constant.r2));
   EXPECT_TRUE(std::isnan(constant.spearman));
   EXPECT_TRUE(std::isnan(constant.msll));
@@ -169,6 +173,27 @@ TEST(Metrics, WithoutMeaning) {
 
   EXPECT_TRUE(std::isnan(spearman({}, {})));
   EXPECT_TRUE(std::isnan(spearman({{1.0, std::nan(""), 2.0}}, {{1.0, 2.0, 3.0}})));
+}
+
+// A row of weight two counts as two rows.
+TEST(Metrics, WeightsAreRepetitions) {
+  const Numbers y = {1, 1, 4}, mean = {0, 3, 2}, sd = {1, 1, 4}, weights = {1, 3, 2};
+  Numbers all_y, all_mean, all_sd;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    for (int copy = 0; copy < weights[i]; ++copy) {
+      all_y.push_back(y[i]), all_mean.push_back(mean[i]), all_sd.push_back(sd[i]);
+    }
+  }
+  const Scores weighted = score(predictive("gaussian"), y, mean, sd, {1.0, 2.0}, {}, weights);
+  const Scores repeated = normal_scores(all_y, all_mean, all_sd, 1.0, 2.0);
+  EXPECT_NEAR(weighted.rmse, repeated.rmse, 1e-14);
+  EXPECT_NEAR(weighted.mae, repeated.mae, 1e-14);
+  EXPECT_NEAR(weighted.r2, repeated.r2, 1e-14);
+  EXPECT_NEAR(weighted.nlpd, repeated.nlpd, 1e-14);
+  EXPECT_NEAR(weighted.crps, repeated.crps, 1e-14);
+  EXPECT_NEAR(weighted.coverage.at("0.8"), repeated.coverage.at("0.8"), 1e-14);
+  EXPECT_NEAR(weighted.width.at("0.8"), repeated.width.at("0.8"), 1e-13);
+  for (std::size_t bin = 0; bin < 10; ++bin) EXPECT_NEAR(weighted.pit[bin], repeated.pit[bin], 1e-14);
 }
 
 TEST(Metrics, SpearmanSeesOrderOnly) {
@@ -184,7 +209,7 @@ TEST(Metrics, SpearmanSeesOrderOnly) {
 
 std::string refusal(const Numbers& y, const Numbers& mean, const Numbers& sd) {
   try {
-    score(y, mean, sd, 0.0, 1.0);
+    normal_scores(y, mean, sd, 0.0, 1.0);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -194,15 +219,12 @@ std::string refusal(const Numbers& y, const Numbers& mean, const Numbers& sd) {
 TEST(Metrics, Refuses) {
   const double nan = std::nan("");
   EXPECT_EQ(refusal({}, {}, {}), "scores: there are no rows (expected at least one)");
-  EXPECT_EQ(refusal({1, 2}, {1}, {1, 1}), "scores: 1 values of the mean for 2 targets (expected as many)");
-  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 1, 1}),
-            "scores: 3 values of the standard deviation for 2 targets (expected as many)");
-  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 0}),
-            "scores: row 2: the standard deviation is 0 (expected a positive finite number)");
-  EXPECT_EQ(refusal({1, 2}, {1, 2}, {-1, 1}),
-            "scores: row 1: the standard deviation is -1 (expected a positive finite number)");
+  EXPECT_EQ(refusal({1, 2}, {1}, {1, 1}), "scores: 1 values of the location for 2 targets (expected as many)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 1, 1}), "scores: 3 values of the scale for 2 targets (expected as many)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {1, 0}), "scores: row 2: the scale is 0 (expected a positive finite number)");
+  EXPECT_EQ(refusal({1, 2}, {1, 2}, {-1, 1}), "scores: row 1: the scale is -1 (expected a positive finite number)");
   EXPECT_EQ(refusal({1, nan}, {1, 2}, {1, 1}), "scores: row 2: the target is nan (expected a finite number)");
-  EXPECT_EQ(refusal({1, 2}, {nan, 2}, {1, 1}), "scores: row 1: the mean is nan (expected a finite number)");
+  EXPECT_EQ(refusal({1, 2}, {nan, 2}, {1, 1}), "scores: row 1: the location is nan (expected a finite number)");
   EXPECT_THROW(spearman({{1.0}}, {{1.0, 2.0}}), UsageError);
 }
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "ick/base/seed.h"
-#include "model/likelihood.h"
+#include "model/row_cost.h"
 
 namespace ick {
 namespace {
@@ -31,7 +31,7 @@ TEST(Temperature, BringsBackWhatIsTooSure) {
   Random random(3);
   const at::Tensor g = at::empty({1, kRows, kClasses}, at::kDouble), y = at::empty({kRows}, at::kDouble);
   for (std::int64_t i = 0; i < g.numel(); ++i) g.data_ptr<double>()[i] = random.normal();
-  const at::Tensor p = probabilities(Family::categorical, Link::logit, g);
+  const at::Tensor p = probabilities(likelihood_named("categorical"), g);
   for (std::int64_t i = 0; i < kRows; ++i) {
     double u = random.uniform();
     std::int64_t c = 0;
@@ -39,14 +39,14 @@ TEST(Temperature, BringsBackWhatIsTooSure) {
       u -= p.data_ptr<double>()[i * kClasses + c++];
     y.data_ptr<double>()[i] = static_cast<double>(c);
   }
-  EXPECT_NEAR(fit_temperature(Family::categorical, Link::logit, 3.0 * g, y), 3.0, 0.1);
-  EXPECT_NEAR(fit_temperature(Family::categorical, Link::logit, g, y), 1.0, 0.04);
+  EXPECT_NEAR(fit_temperature(likelihood_named("categorical"), 3.0 * g, y), 3.0, 0.1);
+  EXPECT_NEAR(fit_temperature(likelihood_named("categorical"), g, y), 1.0, 0.04);
 }
 
 TEST(Temperature, DoesNotVanishWhereNoRowIsWrong) {
   const at::Tensor f = at::tensor({-4.0, 3.0, 5.0, -2.0}, at::kDouble).unsqueeze(0);
   const at::Tensor y = at::tensor({0.0, 1.0, 1.0, 0.0}, at::kDouble);
-  const double found = fit_temperature(Family::bernoulli, Link::logit, f, y);
+  const double found = fit_temperature(likelihood_named("bernoulli"), f, y);
   EXPECT_GT(found, 0.5);  // four rows say little: a deviation of a half about log 1
   EXPECT_LT(found, 1.0);
 }

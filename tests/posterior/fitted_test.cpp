@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
+#include "support/likelihoods.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
 #include "table/scratch.h"
@@ -272,8 +273,8 @@ TEST(FittedModel, EvaluateScoresWhatPredictSays) {
     }
     const Prediction p = fitted.predict(rest);
     const Scaling& scaling = fitted.encoder.target_scaling;
-    expect_same_scores(found, log ? score_log(y, p.location, p.scale, scaling.mean, scaling.sd)
-                                  : score(y, p.mean, p.sd, scaling.mean, scaling.sd));
+    expect_same_scores(found, log ? log_normal_scores(y, p.location, p.scale, scaling.mean, scaling.sd)
+                                  : normal_scores(y, p.mean, p.sd, scaling.mean, scaling.sd));
   }
 }
 

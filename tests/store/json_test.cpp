@@ -28,7 +28,7 @@ FitOptions unusual_options() {
   o.epochs = 17;
   o.batch = 48;
   o.layers = {7, 5};
-  o.loss = Loss::huber;
+  o.likelihood = "huber";
   o.optimiser = Optimiser::sgd;
   o.schedule = Schedule::cosine;
   o.learning_rate = 0.1;
@@ -58,7 +58,7 @@ void expect_same(const FitOptions& a, const FitOptions& b) {
   EXPECT_EQ(a.epochs, b.epochs);
   EXPECT_EQ(a.batch, b.batch);
   EXPECT_EQ(a.layers, b.layers);
-  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.likelihood, b.likelihood);
   EXPECT_EQ(a.optimiser, b.optimiser);
   EXPECT_EQ(a.schedule, b.schedule);
   EXPECT_EQ(a.learning_rate, b.learning_rate);
@@ -84,9 +84,9 @@ TEST(Json, OptionsComeBack) {
 
 TEST(Json, EveryChoiceHasItsName) {
   FitOptions o;
-  for (const Loss each : {Loss::mse, Loss::mae, Loss::huber, Loss::gaussian}) {
-    o.loss = each;
-    EXPECT_EQ(options_from_json(to_json(o)).loss, each);
+  for (const Likelihood* each : likelihoods()) {
+    o.likelihood = each->name;
+    EXPECT_EQ(options_from_json(to_json(o)).likelihood, each->name);
   }
   for (const Optimiser each :
        {Optimiser::automatic, Optimiser::adam, Optimiser::adamw, Optimiser::sgd, Optimiser::lbfgs}) {
@@ -126,7 +126,7 @@ TEST(Json, OptionsOfTheFirstFormat) {
 TEST(Json, EncodersComeBack) {
   EncoderPlan plan;
   plan.target = "y";
-  plan.log_target = true;
+  plan.transform = find_transform("log");
   plan.kernel_columns = {"day", "floor", "site", "b"};
   plan.level_columns = {"floor", "site"};
   plan.networks = {{{"a", "site", "day"}}, {{"b"}}};
@@ -139,7 +139,7 @@ TEST(Json, EncodersComeBack) {
   const Encoder back = encoder_from_json(through_text(to_json(encoder)));
 
   EXPECT_EQ(back.target, encoder.target);
-  EXPECT_TRUE(back.log_target);
+  EXPECT_EQ(back.transform->name, "log");
   EXPECT_EQ(back.target_scaling.mean, encoder.target_scaling.mean);
   EXPECT_EQ(back.target_scaling.sd, encoder.target_scaling.sd);
   EXPECT_EQ(back.gaps, Gaps::drop);

@@ -170,7 +170,7 @@ TEST(LinearEvidence, IsTheDensityOfItsFeaturesPlusWhatTheyMiss) {
   double missing = 0.0;
   for (std::int64_t i = 0; i < 20; ++i) missing += prior - phi[i].narrow(0, 0, 11).square().sum().item<double>();
   ASSERT_GT(missing, 0.5) << "the features miss nothing; take fewer";
-  const double found = linear_evidence(*model, on.rows.x, on.rows.y, scalar(std::log(variance))).item<double>();
+  const double found = linear_evidence(*model, on.rows, scalar(std::log(variance))).item<double>();
   EXPECT_NEAR(found, dense + missing / (2.0 * 20.0 * variance), 1e-10);
 }
 
@@ -180,21 +180,21 @@ TEST(LinearEvidence, WithAllFeaturesIsTheExactOne) {
   const auto model = on.model();
   const at::Tensor x = on.rows.x, y = on.rows.y;
   const Kernel with_bias = kernel_on("linear(t) + linear(u) + constant(variance=2)", x, {"t", "u"});
-  const double found = linear_evidence(*model, x, y, scalar(-1.3)).item<double>();
+  const double found = linear_evidence(*model, on.rows, scalar(-1.3)).item<double>();
   EXPECT_NEAR(found, exact_evidence(with_bias, 0.5, x, y, scalar(-1.3)).item<double>(), 1e-6);  // jitter is 1e-8
 }
 
 TEST(LinearEvidence, GradientIsThatOfDifferences) {
   const TrainCase on(generic_table(20), kKernels);
   const auto model = scattered_model(on);
-  linear_evidence(*model, on.rows.x, on.rows.y, scalar(-1.7)).backward();
+  linear_evidence(*model, on.rows, scalar(-1.7)).backward();
   const GradientCheck of_kernel = check_parameter(
-      model->kernel().parameters().raw(), [&] { return linear_evidence(*model, on.rows.x, on.rows.y, scalar(-1.7)); },
+      model->kernel().parameters().raw(), [&] { return linear_evidence(*model, on.rows, scalar(-1.7)); },
       free_columns(model->kernel()));
   EXPECT_GT(of_kernel.largest, 1e-3);
   EXPECT_LT(of_kernel.error, 1e-6);
   const GradientCheck of_noise = check_gradient(
-      [&](const at::Tensor& at) { return linear_evidence(*model, on.rows.x, on.rows.y, at); }, scalar(-1.7));
+      [&](const at::Tensor& at) { return linear_evidence(*model, on.rows, at); }, scalar(-1.7));
   EXPECT_GT(of_noise.largest, 1e-3);
   EXPECT_LT(of_noise.error, 1e-7);
 }

@@ -106,7 +106,7 @@ TEST(FitOfOpenRows, Classes) {
   }
   table.columns[6].values = classes;
   FitOptions options = short_training();
-  options.family = Family::categorical;
+  options.likelihood = "categorical";
   expect_same_fit(table, "y ~ mlp(a, b, c)", options);
 }
 
@@ -128,11 +128,11 @@ TEST(ManyRows, FrequenciesAreFound) {
   const Table table = long_table(kFrequency);
   TrainCase on(table, "y ~ periodic(t)");
   const Dataset open = open_rows(table, on.encoder, std::vector<bool>(table.rows, true), nullptr, 0.0);
-  find_frequencies(on.spec, on.rows, Family::gaussian, 4, on.encoder);
+  find_frequencies(on.spec, on.rows, likelihood_named("gaussian"), 4, on.encoder);
   const std::vector<double> found = on.encoder.kernel_columns[0].summary.frequencies;
   ASSERT_FALSE(found.empty());
   EXPECT_NEAR(found[0], kFrequency, 1e-3);
-  find_frequencies(on.spec, open, Family::gaussian, 4, on.encoder);
+  find_frequencies(on.spec, open, likelihood_named("gaussian"), 4, on.encoder);
   EXPECT_EQ(on.encoder.kernel_columns[0].summary.frequencies, found);
 }
 

@@ -66,7 +66,7 @@ TEST(Plan, LaplaceIsOneModel) {
   EXPECT_EQ(refusal("y ~ mlp(a)", with(Posterior::laplace, 5)),
             "--posterior laplace is one model; leave --members out, or use --posterior ensemble");
   FitOptions options = with(Posterior::laplace);
-  options.loss = Loss::mae;
+  options.likelihood = "mae";
   EXPECT_EQ(refusal("y ~ mlp(a)", options), "--posterior laplace is of a Gaussian noise; use --loss mse or gaussian");
   EXPECT_EQ(planned("y ~ mlp(a)", with(Posterior::laplace)).options.members, 1);
   EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b)", with(Posterior::laplace)),

@@ -78,7 +78,7 @@ struct Interrupting {
 struct ResumeCase {
   std::string name, formula;
   Optimiser optimiser = Optimiser::adamw;
-  Loss loss = Loss::mse;
+  std::string likelihood = "gaussian";
   Posterior posterior = Posterior::ensemble;
   Perturbation perturbation = Perturbation::none;
 };
@@ -88,12 +88,12 @@ std::vector<ResumeCase> resume_cases() {
           {"adam", kHybrid, Optimiser::adam},
           {"sgd", kHybrid, Optimiser::sgd},
           {"dropout", "y ~ mlp(a, b, layers=[6, 4], dropout=0.3) * rbf(t, points=8) + mlp(c, layers=[4], dropout=0.1)"},
-          {"gaussian", kHybrid, Optimiser::adamw, Loss::gaussian},
+          {"gaussian", kHybrid, Optimiser::adamw, "gaussian_nll"},
           {"trained points", "y ~ mlp(a, layers=[4]) * rbf(t, s, points=6, train_points=yes)", Optimiser::adam},
           {"kernels only", "y ~ rbf(t, points=6) + periodic(s, period=2, points=5)", Optimiser::adamw},
-          {"laplace", kHybrid, Optimiser::adamw, Loss::mse, Posterior::laplace},
-          {"bootstrap", kHybrid, Optimiser::adamw, Loss::mse, Posterior::ensemble, Perturbation::bootstrap},
-          {"noise", kHybrid, Optimiser::adamw, Loss::mse, Posterior::ensemble, Perturbation::noise},
+          {"laplace", kHybrid, Optimiser::adamw, "gaussian", Posterior::laplace},
+          {"bootstrap", kHybrid, Optimiser::adamw, "gaussian", Posterior::ensemble, Perturbation::bootstrap},
+          {"noise", kHybrid, Optimiser::adamw, "gaussian", Posterior::ensemble, Perturbation::noise},
           {"networks only", "y ~ mlp(a, b, layers=[5], norm=layer) * mlp(c, layers=[4])", Optimiser::sgd}};
 }
 
@@ -103,7 +103,7 @@ TEST(Resume, EqualsAFitWithoutInterruption) {
     SCOPED_TRACE(each.name);
     FitOptions options = small_options();
     options.optimiser = each.optimiser;
-    options.loss = each.loss;
+    options.likelihood = each.likelihood;
     options.posterior = each.posterior;
     options.perturbation = each.perturbation;
     if (each.perturbation == Perturbation::noise) options.noise = 0.4;

@@ -38,9 +38,9 @@ struct Found {
 // What a warm start finds, which knows nothing of what the table was drawn from.
 Found warm_start_on(const Table& table, const std::string& formula, const std::string& path) {
   TrainCase on(table, formula);
-  find_frequencies(on.spec, on.rows, Family::gaussian, 1, on.encoder);
+  find_frequencies(on.spec, on.rows, likelihood_named("gaussian"), 1, on.encoder);
   const auto model = on.model(2);
-  const double log_noise = warm_start(*model, on.encoder, on.rows, Family::gaussian, 1, {});
+  const double log_noise = warm_start(*model, on.encoder, on.rows, likelihood_named("gaussian"), 1, {});
   const at::Tensor values = model->kernel().parameters().natural(path);
   EXPECT_TRUE(at::equal(values[0], values[1])) << "members must start alike";
   return {values[0].item<double>(), std::exp(0.5 * log_noise) * on.encoder.target_scaling.sd};
@@ -111,7 +111,7 @@ TEST(WarmStart, LooksForFrequenciesOnlyWhereNoneIsStated) {
   const Table table = drawn_table("periodic(t, lengthscale=1, period=20)", 100, 1096.0, 9);
   const auto found = [&](const std::string& formula) {
     TrainCase on(table, formula);
-    find_frequencies(on.spec, on.rows, Family::gaussian, 1, on.encoder);
+    find_frequencies(on.spec, on.rows, likelihood_named("gaussian"), 1, on.encoder);
     return on.encoder.kernel_columns[0].summary.frequencies;
   };
   EXPECT_TRUE(found("y ~ periodic(t, period=21)").empty());
@@ -136,7 +136,7 @@ TEST(WarmStart, IsOverWhenToldSo) {
     if (++asked == 5) throw Stop{};
     return true;
   };
-  EXPECT_THROW(warm_start(*model, on.encoder, on.rows, Family::gaussian, 1, keep_going), Stop);
+  EXPECT_THROW(warm_start(*model, on.encoder, on.rows, likelihood_named("gaussian"), 1, keep_going), Stop);
 }
 
 }  // namespace

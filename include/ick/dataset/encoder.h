@@ -10,8 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "ick/base/transform.h"
 #include "ick/dataset/network_inputs.h"
+#include "ick/formula/formula.h"
 #include "ick/kernel/declaration.h"
+#include "ick/likelihood/likelihood.h"
 #include "ick/table/table.h"
 
 namespace ick {
@@ -25,20 +28,31 @@ struct KernelColumn {
   InputSummary summary;             // of the training rows
 };
 
+// A column of numbers that belong to rows: weights, offsets, known measurement errors.
+struct RowColumn {
+  ColumnInfo info;
+  std::string transform;  // of its numbers, see base/transform.h
+  double scale = 1.0;     // what they are divided by: the mean of weights, the target's standard deviation
+};
+
 enum class Gaps { refuse, drop, fill };  // what to do with rows where a kernel's column is missing
 
 // How rows of a table become tensors: fitted on training rows only, kept with the model.
 struct Encoder {
   ColumnInfo target;
-  bool log_target = false;
+  TargetKind target_kind = TargetKind::number;
+  const Transform* transform = find_transform("");  // of the target
   std::vector<std::string> classes;  // text of class 0, 1, ..., when the target is one of several; else empty
-  Scaling target_scaling;            // after the logarithm; 0 and 1 where the target is not to be scaled
+  Scaling target_scaling;            // of the transformed target less the offset; 0 and 1 where it is not to be scaled
   Scaling target_summary;            // mean and deviation of the training rows' targets, scaled or not
   Gaps gaps = Gaps::refuse;
   std::vector<KernelColumn> kernel_columns;  // columns of x, in order
   std::vector<NetworkInputs> networks;       // of each network, in the order of the model
+  std::optional<RowColumn> weights, offset, error;
 
-  std::vector<ColumnInfo> columns() const;  // everything it reads but the target, for the reader of the next table
+  std::vector<ColumnInfo> columns() const;  // everything it reads of a row to predict, for the reader of the next table
+  std::vector<ColumnInfo> training_columns() const;  // and what it reads to learn or score: target and weights
+  bool offset_in_target() const { return target_kind == TargetKind::number; }  // targets are taken less the offset
 };
 
 class Recipe;
@@ -50,6 +64,9 @@ struct Dataset {
   std::vector<at::Tensor> networks;              // (n, F) in float32, for each network: what it reads besides images
   std::vector<std::optional<RowImages>> images;  // for each network; empty when none reads images
   at::Tensor y;  // (n) in float64: standardised, or the number of a class, or a count; undefined when not asked for
+  // (n) in float64 each, undefined when the formula has none: weights of mean one (only with targets); what is added to
+  // the function; variance of the measurement, in units of the standardised target.
+  at::Tensor weights, offset, error;
   std::vector<std::int64_t> rows;        // which row of the table each one is
   std::shared_ptr<const Recipe> recipe;  // of rows that are not held; refers to their table
 
@@ -59,6 +76,9 @@ struct Dataset {
   Dataset subset(const at::Tensor& index) const;                  // the same, held only if these rows are
   at::Tensor x_of(std::int64_t first, std::int64_t count) const;  // x of consecutive rows
   at::Tensor targets() const;                                     // y of all rows
+  at::Tensor row_weights() const;                                 // these of all rows, too
+  at::Tensor row_offset() const;
+  at::Tensor row_error() const;
 
   // What a network reads of some rows, (m) in int64: pixels, then the other numbers, (m, F) in float32. `image` may be
   // a stand-in for RowImages::load, with the place of the row in the dataset.
@@ -82,12 +102,11 @@ struct EncodingNotes {
   std::map<std::string, std::int64_t> unseen;  // cells with a level that training rows do not have, by column
 };
 
-enum class TargetKind { number, count, classes };
-
 struct EncoderPlan {
   std::string target;
-  bool log_target = false;
+  const Transform* transform = find_transform("");  // of the target
   TargetKind kind = TargetKind::number;
+  RowTerm weights, offset, error;
   std::vector<std::string> kernel_columns;
   std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<NetworkPlan> networks;         // of each network

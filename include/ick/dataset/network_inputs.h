@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +21,9 @@ namespace ick {
 struct Scaling {
   double mean = 0.0, sd = 1.0;
 };
-// Of the values that are there, or their logarithms, where `use` is true; sd 0 when they are constant.
-Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, bool of_logarithm = false);
+// Of the values that are there where `use` is true, or of what `of_row` makes of them; sd 0 when they are constant.
+using OfRow = std::function<double(std::size_t row, double value)>;
+Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, const OfRow& of_row = {});
 
 // A column as a network reads it: a number (or time) standardised; a category as one number per level; a further 0/1
 // number where training rows had gaps, which are filled with the mean.

@@ -8,13 +8,29 @@
 
 namespace ick {
 
+// A number that belongs to a row, from a column or a transform of one: weights(w), offset(log(population)), error(se).
+struct RowTerm {
+  std::string column;        // "" when there is none
+  std::string transform;     // of the column: "", log, sqrt or logit
+  std::size_t position = 0;  // of the column in the formula, from 1
+
+  bool exists() const { return !column.empty(); }
+  bool operator==(const RowTerm& other) const {  // position does not count
+    return column == other.column && transform == other.transform;
+  }
+};
+
 // A model in one line: what is learned, and of what.
 //   pm25 ~ mlp(a, b) * periodic(date, period=1y) + linear(x)
 //   log("PM 2.5") ~ mlp(.)
+//   cases ~ mlp(age) + offset(log(population)) + weights(w)
 struct Formula {
-  std::string target;       // a column
-  bool log_target = false;  // its logarithm is what the right side explains
+  std::string target;     // a column
+  std::string transform;  // of the target, see base/transform.h: what the right side explains; "": the target itself
   Expression right;
+  RowTerm weights;                              // a row counts so much in the likelihood and in scores
+  RowTerm offset;                               // added to the function: known beforehand
+  RowTerm error;                                // standard deviation of a row's measurement, known: added to the noise
   std::size_t position = 1;                     // of the target's name in the formula, from 1
   bool operator==(const Formula& other) const;  // position does not count
 };

@@ -22,7 +22,9 @@ struct Batch {
   std::vector<at::Tensor> networks;       // (B, F) in float32, for each network; of images pixels first
   at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
   std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
-  at::Tensor weights = {};                // (E, B) of the rows in the loss; undefined: all one
+  at::Tensor weights = {};                // (1 or E, B) of the rows in the loss, in float32; undefined: all one
+  at::Tensor offset = {};                 // (B) added to the function; undefined: nothing
+  at::Tensor error = {};                  // (B) known variances of the measurement; undefined: none
   std::int64_t whole = 0;                 // rows of the step that these are a share of; 0: all
 };
 

@@ -19,6 +19,9 @@ namespace ick {
 struct LinearPosterior {
   at::Tensor mean, factor;
 };
+// 1 / noise of each row, w_i / (s^2 + e_i), for weights w (n) and known errors e (n), either of which may be undefined.
+at::Tensor precision_of_rows(const at::Tensor& weights, const at::Tensor& error, const at::Tensor& noise_variance);
+
 LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance);
 
 // For a model with networks, the posterior of its last layers (Laplace's approximation; Bayesian last layer): with

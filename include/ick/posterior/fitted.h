@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/likelihood/predictive.h"
 #include "ick/model/class_scores.h"
-#include "ick/model/family.h"
 #include "ick/model/metrics.h"
 #include "ick/model/model.h"
 #include "ick/posterior/calibration.h"
@@ -30,7 +30,7 @@ enum class Posterior {
 // Not a number for rows that cannot be predicted (a kernel's column is missing).
 struct Prediction {
   std::vector<double> mean, sd, lower, upper;
-  std::vector<double> location, scale;  // of the Gaussian: the same as mean and sd, or of the logarithm for log targets
+  std::vector<double> location, scale;  // as in Predictive: mean and sd, of the transformed target where there is one
   std::vector<double> function_sd;      // of the function alone, without the noise; for log targets of the logarithm
   std::vector<std::vector<Support>> support;  // for each source of FittedModel::support, when asked for
 
@@ -60,10 +60,9 @@ struct FittedModel {
   Encoder encoder;
   ModelOptions options;
   std::shared_ptr<const Model> model;
-  Family family = Family::gaussian;
-  Link link = Link::logit;
+  const Likelihood* likelihood = find_likelihood("gaussian");
   double temperature = 1.0;  // of classes: their functions are divided by it, so that probabilities are calibrated
-  double noise = 1.0;  // sd of an observation about the function, in standardised units; of counts, over root mean
+  double noise = 1.0;        // s in Likelihood::noise: for numbers the sd about the function, in standardised units
   // The same as a function of the row: this model's mean, about that of its training rows, is the logarithm of the
   // noise's variance over noise^2. `noise` is then that of a typical row.
   std::shared_ptr<const FittedModel> noise_model;
@@ -86,21 +85,23 @@ struct FittedModel {
   // Rows one after the other in blocks: memory does not grow with the table beyond its tensors.
   Prediction predict(const Table& table, const PredictOptions& options = {}, EncodingNotes* notes = nullptr) const;
 
-  // Mean and variance of the function (without noise; of counts, the rate) of encoded rows, standardised: (n) each, in
-  // float64.
+  // Mean and variance of the function (without noise; for links but the identity, of the mean of an observation) of
+  // encoded rows, standardised: (n) each, in float64. Offsets of standardised targets are not in it.
   std::pair<at::Tensor, at::Tensor> predict_function(const Dataset& rows) const;
   // The function of each member, of categorical (E, n, C), of bernoulli (E, n), in float32.
   at::Tensor member_functions(const Dataset& rows) const;
   // Of each class, the mean over members: (n, C) in float64.
   at::Tensor predict_probabilities(const Dataset& rows) const;
-  // The variance of the noise of these rows of a table, whose function has the mean `mean` (n) (only counts need it),
-  // standardised: (n) in float64; not a number where a column that the noise's model reads is missing.
+  // The variance of the noise of these rows of a table, whose observations have the mean `mean` (n), standardised, with
+  // known errors of measurement: (n) in float64; not a number where a column that the noise's model reads is missing.
   at::Tensor noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean = {}) const;
 
-  // Back to the target's units.
+  // Back to the target's units. `offset` (n) of standardised targets, or undefined.
   Prediction in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
-                      double level) const;
+                      double level, const at::Tensor& offset = {}) const;
+  Predictive predictive() const { return {*likelihood, *encoder.transform}; }
 
+  std::vector<double> observed(const Table& table, const Dataset& rows) const;  // targets, in their units
   // Scores of rows with a target, `rows` being some of the table's; DataError when there are none.
   Scores evaluate(const Table& table, EncodingNotes* notes = nullptr) const;
   Scores evaluate(const Table& table, const Dataset& rows) const;
@@ -114,5 +115,8 @@ struct FittedModel {
 
   std::vector<ParameterValue> kernel_values() const;
 };
+
+// base and slope of Likelihood::noise for each mean: (n) each.
+std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, const at::Tensor& mean);
 
 }  // namespace ick

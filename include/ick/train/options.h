@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
-#include "ick/model/family.h"
+#include "ick/likelihood/likelihood.h"
 #include "ick/posterior/fitted.h"
 #include "ick/table/split.h"
 
 namespace ick {
 
-enum class Loss { mse, mae, huber, gaussian };
 enum class Optimiser { automatic, adam, adamw, sgd, lbfgs };
 // What gradient descent does with kernel parameters. Held ones keep the values of the warm start, and features are
 // computed once instead of at every step.
@@ -29,10 +28,6 @@ enum class Perturbation { none, bootstrap, noise };
 // Names of the choices, in the order of their enumerators: what options, settings files and messages say.
 template <class Choice>
 struct Choices;
-template <>
-struct Choices<Loss> {
-  static constexpr std::array<std::string_view, 4> names = {"mse", "mae", "huber", "gaussian"};
-};
 template <>
 struct Choices<Optimiser> {
   static constexpr std::array<std::string_view, 5> names = {"automatic", "adam", "adamw", "sgd", "lbfgs"};
@@ -52,15 +47,6 @@ struct Choices<Perturbation> {
 template <>
 struct Choices<Posterior> {
   static constexpr std::array<std::string_view, 5> names = {"ensemble", "nngp", "ntk", "laplace", "exact"};
-};
-template <>
-struct Choices<Family> {
-  static constexpr std::array<std::string_view, 5> names = {"gaussian", "student", "poisson", "bernoulli",
-                                                            "categorical"};
-};
-template <>
-struct Choices<Link> {
-  static constexpr std::array<std::string_view, 2> names = {"logit", "probit"};
 };
 template <>
 struct Choices<Gaps> {
@@ -84,8 +70,7 @@ std::optional<Choice> find_choice(std::string_view name) {
 struct FitOptions {
   std::uint64_t seed = 0;
   std::int64_t members = 0;                   // E
-  std::optional<Family> family;               // of the target; without a value: chosen from its values
-  Link link = Link::logit;                    // bernoulli
+  std::string likelihood;                     // by name; "": chosen from the target's values
   bool own_kernels = false;                   // categorical: each class has kernel parameters of its own
   Posterior posterior = Posterior::ensemble;  // of models with networks; exact for those of kernels only
   Perturbation perturbation = Perturbation::none;
@@ -94,7 +79,6 @@ struct FitOptions {
   std::int64_t epochs = 0;    // at most
   std::int64_t batch = 0;     // rows in a mini-batch
   std::vector<std::int64_t> layers;            // hidden widths of networks that do not say
-  Loss loss = Loss::mse;                       // mse, mae, huber of residuals over the target's deviation
   Optimiser optimiser = Optimiser::automatic;  // lbfgs for models of kernels only, else adamw
   Schedule schedule = Schedule::onecycle;
   double learning_rate = 0.0;
@@ -116,5 +100,10 @@ struct FitOptions {
   double held_bytes = kHeldBytes;            // rows that take more as tensors are encoded again for each batch
   Path path = Path::fused;                   // of a step: the fast one where it can be gone, or autograd
 };
+
+// Gaussian until it has been chosen.
+inline const Likelihood& likelihood_of(const FitOptions& options) {
+  return likelihood_named(options.likelihood.empty() ? "gaussian" : options.likelihood);
+}
 
 }  // namespace ick
