@@ -14,21 +14,21 @@ namespace {
 bool reads_images(const ModelSpec& spec) {
   return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
     return std::any_of(term.networks.begin(), term.networks.end(),
-                       [](const Call& call) { return find_network(call.name)->reads == Reads::image; });
+                       [](const NetworkSpec& network) { return network.inputs.image.has_value(); });
   });
 }
 
 bool has_attention(const ModelSpec& spec) {
   return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
     return std::any_of(term.networks.begin(), term.networks.end(),
-                       [](const Call& call) { return call.name == "vit" || call.name == "deepvit"; });
+                       [](const NetworkSpec& network) { return network.name == "vit" || network.name == "deepvit"; });
   });
 }
 
 void one_network_each(const ModelSpec& spec, const std::string& asked) {
   for (const TermSpec& term : spec.terms) {
     if (term.networks.size() < 2) continue;
-    throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
+    throw UsageError(where(term.networks[1].position) + asked +
                      " takes one network in a product, whose posterior is linear; use --posterior ensemble");
   }
 }
@@ -103,11 +103,11 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
     if (term.train_points) {
       throw UsageError(asked + " trains nothing by gradient descent; leave train_points=yes out of the formula");
     }
-    for (const Call& call : term.networks) {
-      const Argument* norm = call.find("norm");
+    for (const NetworkSpec& network : term.networks) {
+      const Argument* norm = network.find("norm");
       if (o.posterior == Posterior::ntk && norm != nullptr && norm->word == "layer") {
-        throw UsageError("formula column " + std::to_string(norm->position) +
-                         ": a network with a layer norm has no tangent kernel in closed form; leave norm out");
+        throw UsageError(where(norm->position) +
+                         "a network with a layer norm has no tangent kernel in closed form; leave norm out");
       }
     }
   }
@@ -145,8 +145,8 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
     }
   }
   if (formula.log_target && o.family != Family::gaussian && o.family != Family::student) {
-    throw UsageError("formula column " + std::to_string(formula.position) + ": log() of the target is for numbers; " +
-                     "leave it out with --family " + choice_name(*o.family));
+    throw UsageError(where(formula.position) + "log() of the target is for numbers; " + "leave it out with --family " +
+                     choice_name(*o.family));
   }
   if (o.own_kernels && o.family != Family::categorical) {
     throw UsageError("--class-kernels own is for --family categorical, where there are several functions");
