@@ -44,7 +44,7 @@ void periodic_step(benchmark::State& state) {
   const std::int64_t batch = state.range(0), p = state.range(1);
   const double period = 0.7;
   const at::Tensor x = at::rand({batch, 1}, at::kDouble);
-  const ick::Kernel kernel(canonical(ick::parse_expression("periodic(t, period=0.7, lengthscale=1)")),
+  const ick::Kernel kernel(ick::make_kernel_sum(ick::parse_expression("periodic(t, period=0.7, lengthscale=1)")),
                            ick::summarise(x, {"t"}));
   ick::MapOptions options;
   options.features = p;

@@ -53,7 +53,7 @@ int main() {
     std::string formula = kernels[0];
     for (int m = 2; m < sources; ++m) formula += " * " + kernels[m - 1];
     const std::vector<std::string> columns(names.begin(), names.begin() + sources);
-    const ick::Kernel kernel(canonical(ick::parse_expression(formula)), ick::summarise(x, columns));
+    const ick::Kernel kernel(ick::make_kernel_sum(ick::parse_expression(formula)), ick::summarise(x, columns));
 
     // The first source has a linear kernel, k(x1, x1') = ln 2 x1 x1', whose one feature stands where a network would.
     const at::Tensor f = std::sqrt(std::log(2.0)) * x.narrow(1, 0, 1);

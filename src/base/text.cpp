@@ -63,6 +63,16 @@ std::string join_words(std::span<const std::string> words) {
   return text;
 }
 
+bool contains(std::span<const std::string> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void add_new(std::vector<std::string>& names, std::span<const std::string> more) {
+  for (const std::string& name : more) {
+    if (!contains(names, name)) names.push_back(name);
+  }
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const auto lead = static_cast<unsigned char>(text[0]);

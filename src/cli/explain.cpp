@@ -29,27 +29,27 @@ constexpr double kYearsAssumed = 3.0;
 constexpr std::int64_t kRowsAssumed = 1000;
 constexpr std::int64_t kPixelsAssumed = 64;  // of images of three channels, by as many
 
-bool has_time(const Call& call) {
+bool has_time(const KernelSpec& kernel) {
   const auto is_time = [](const Quantity& quantity) { return is_time_unit(quantity.unit); };
-  return std::any_of(call.arguments.begin(), call.arguments.end(), [&](const Argument& argument) {
+  return std::any_of(kernel.arguments.begin(), kernel.arguments.end(), [&](const Argument& argument) {
     return std::any_of(argument.values.begin(), argument.values.end(), is_time) ||
            (argument.low && is_time(*argument.low)) || (argument.high && is_time(*argument.high));
   });
 }
 
 // Without data every column is taken to range from 0 to 1, one that categorical() reads to have three levels, and one
-// that a call measures in a unit of time, as in period=1y, to be three years in days.
+// that a kernel measures in a unit of time, as in period=1y, to be three years in days.
 Encoder assumed_encoder(const ModelSpec& spec) {
   Encoder encoder;
   for (const std::string& name : spec.kernel_columns) {
     KernelColumn& column = encoder.kernel_columns.emplace_back();
     column.info.name = column.summary.name = name;
     for (const TermSpec& term : spec.terms) {
-      for (const ick::Product& product : term.kernels) {
-        for (const Call& call : product) {
-          if (std::find(call.columns.begin(), call.columns.end(), name) == call.columns.end()) continue;
-          if (call.name == "categorical") column.summary.levels = kLevelsAssumed;
-          if (!has_time(call)) continue;
+      for (const KernelProduct& product : term.kernels) {
+        for (const KernelSpec& kernel : product) {
+          if (!contains(kernel.columns, name)) continue;
+          if (reads_levels(kernel.name)) column.summary.levels = kLevelsAssumed;
+          if (!has_time(kernel)) continue;
           column.summary.unit = column.unit = "d";
           column.summary.high = column.summary.root_mean_square = convert(kYearsAssumed, "y", "d").value();
         }
@@ -57,8 +57,8 @@ Encoder assumed_encoder(const ModelSpec& spec) {
     }
   }
   for (const TermSpec& term : spec.terms) {
-    for (const Call& call : term.networks) {
-      const NetworkPlan plan = network_plan(call);
+    for (const NetworkSpec& network : term.networks) {
+      const NetworkPlan& plan = network.inputs;
       NetworkInputs& inputs = encoder.networks.emplace_back();
       inputs.columns.resize(plan.columns.size());
       for (const TreesPlan& trees : plan.trees) {
@@ -170,11 +170,8 @@ std::vector<ParameterText> parameters_of(const Kernel& kernel, const Factor& fac
 // K_mlp(a, b) * rbf(x): networks stand for the covariance of their random starts.
 std::string covariance_text(const TermSpec& term) {
   std::string text;
-  for (const Call& call : term.networks) {
-    text += (text.empty() ? "" : " * ") + fmt::format("K_{}(", call.name);
-    std::vector<std::string> sources = call.columns;
-    for (const Call& nested : call.nested) sources.push_back(print(nested));
-    text += fmt::format("{})", fmt::join(sources, ", "));
+  for (const NetworkSpec& network : term.networks) {
+    text += (text.empty() ? "" : " * ") + fmt::format("K_{}({})", network.name, fmt::join(network.sources, ", "));
   }
   if (term.kernels.empty()) return text;
   const bool alone = text.empty() || term.kernels.size() == 1;
@@ -237,7 +234,7 @@ void print_json(const Explanation& e) {
     each["networks"] = Json::array();
     for (std::size_t a = 0; a < term.networks.size(); ++a) {
       const auto [shape, numbers] = network_text(*e.model, t, a);
-      each["networks"].push_back({{"network", print(term.networks[a])}, {"layers", shape}, {"parameters", numbers}});
+      each["networks"].push_back({{"network", term.networks[a].text}, {"layers", shape}, {"parameters", numbers}});
     }
     each["parameters"] = Json::array();
     if (!term.kernels.empty()) {

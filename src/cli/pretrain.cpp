@@ -31,8 +31,8 @@ Expression parse_network(const std::string& text) {
   if (find_network(network.call.name) != nullptr) return network;
   const std::vector<std::string> known = {"vit", "deepvit"};
   const std::string guess = did_you_mean(network.call.name, known);
-  throw UsageError("formula column " + std::to_string(network.call.position) + ": no network named \"" +
-                   network.call.name + "\"" + (guess.empty() ? "; vit and deepvit can be pre-trained" : guess));
+  throw UsageError(where(network.call.position) + "no network named \"" + network.call.name + "\"" +
+                   (guess.empty() ? "; vit and deepvit can be pre-trained" : guess));
 }
 
 int run_pretrain(PretrainRequest request) {
@@ -43,8 +43,8 @@ int run_pretrain(PretrainRequest request) {
   request.reading.check_types(table.names());
   { const StagedFile place(request.out); }  // one that cannot be written is said before work is spent
   ProgressWriter progress(request.progress);
-  const Pretrained made =
-      pretrain(table, formula.right.call, request.options, [&](const Progress& p) { progress.show(p); });
+  const Pretrained made = pretrain(table, make_network_spec(formula.right.call), request.options,
+                                   [&](const Progress& p) { progress.show(p); });
   write_file(request.out, safetensors_bytes(made.tensors, made.metadata));
   progress.clear();
   if (made.without_image > 0) progress.say(fmt::format("rows without an image left out: {}", made.without_image));

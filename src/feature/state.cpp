@@ -6,6 +6,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/net/network.h"
 
 namespace ick {
 
@@ -49,10 +50,8 @@ void StateReader::refuse(const std::string& name, const std::string& found) cons
 
 at::Tensor StateReader::find(const std::string& name, at::ScalarType dtype, const Sizes& sizes) const {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return at::empty(sizes, dtype);
-  const auto found =
-      std::find_if(state_.begin(), state_.end(), [&](const auto& each) { return each.first == prefix_ + name; });
-  if (found == state_.end() || !found->second.defined()) refuse(name, "is missing");
-  const at::Tensor& tensor = found->second;
+  const at::Tensor tensor = find_tensor(state_, prefix_ + name);
+  if (!tensor.defined()) refuse(name, "is missing");
   if (tensor.scalar_type() != dtype) {
     refuse(name, std::string("holds numbers of type ") + at::toString(tensor.scalar_type()) + " (expected " +
                      at::toString(dtype) + ")");

@@ -36,16 +36,27 @@ SumOfProducts multiply(const SumOfProducts& left, const SumOfProducts& right) {
   return result;
 }
 
-}  // namespace
-
-SumOfProducts canonical(const Expression& expression) {
-  if (expression.kind == Expression::Kind::call) return {{expression.call}};
+// `calls` have been numbered so far.
+SumOfProducts multiply_out(const Expression& expression, std::size_t& calls) {
+  if (expression.kind == Expression::Kind::call) {
+    Call call = expression.call;
+    call.id = ++calls;
+    return {{std::move(call)}};
+  }
   const bool is_sum = expression.kind == Expression::Kind::sum;
   SumOfProducts result = is_sum ? SumOfProducts{} : SumOfProducts{Product{}};  // 0 or 1
   for (const Expression& operand : expression.operands) {
-    result = is_sum ? add(std::move(result), canonical(operand)) : multiply(result, canonical(operand));
+    result =
+        is_sum ? add(std::move(result), multiply_out(operand, calls)) : multiply(result, multiply_out(operand, calls));
   }
   return result;
+}
+
+}  // namespace
+
+SumOfProducts canonical(const Expression& expression) {
+  std::size_t calls = 0;
+  return multiply_out(expression, calls);
 }
 
 }  // namespace ick

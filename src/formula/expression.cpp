@@ -7,6 +7,8 @@
 
 namespace ick {
 
+std::string where(std::size_t position) { return "formula column " + std::to_string(position) + ": "; }
+
 bool Argument::operator==(const Argument& other) const {
   return std::tie(name, kind, values, low, high, word) ==
          std::tie(other.name, other.kind, other.values, other.low, other.high, other.word);
@@ -17,14 +19,24 @@ bool Call::operator==(const Call& other) const {
          std::tie(other.name, other.columns, other.nested, other.rest, other.arguments);
 }
 
-const Argument* Call::find(std::string_view argument) const {
+const Argument* find_argument(const std::vector<Argument>& arguments, std::string_view name) {
   const auto found = std::find_if(arguments.begin(), arguments.end(),
-                                  [&](const Argument& candidate) { return candidate.name == argument; });
+                                  [&](const Argument& candidate) { return candidate.name == name; });
   return found == arguments.end() ? nullptr : &*found;
 }
 
 std::size_t Call::column_position(std::size_t i) const {
   return i < column_positions.size() ? column_positions[i] : position;
+}
+
+std::vector<const Call*> calls_of(const Expression& expression) {
+  if (expression.kind == Expression::Kind::call) return {&expression.call};
+  std::vector<const Call*> calls;
+  for (const Expression& operand : expression.operands) {
+    const std::vector<const Call*> more = calls_of(operand);
+    calls.insert(calls.end(), more.begin(), more.end());
+  }
+  return calls;
 }
 
 bool Formula::operator==(const Formula& other) const {

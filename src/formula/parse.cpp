@@ -34,7 +34,7 @@ using detail::starts_word;
 constexpr int kMaximumDepth = 200;  // of parentheses, so that no formula can exhaust the stack
 
 [[noreturn]] void fail(std::size_t position, const std::string& message) {
-  throw UsageError("formula column " + std::to_string(position) + ": " + message);
+  throw UsageError(where(position) + message);
 }
 
 std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }

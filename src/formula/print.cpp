@@ -29,10 +29,8 @@ std::string column_text(const std::string& column) {
   return detail::is_plain_word(column) && !detail::is_flag(column) ? column : in_quotes(column);
 }
 
-std::string quantity_text(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
-
 std::string values_text(const std::vector<Quantity>& values) {
-  const std::string list = join(values, ", ", quantity_text);
+  const std::string list = join(values, ", ", [](const Quantity& each) { return print(each); });
   return values.size() == 1 ? list : "[" + list + "]";
 }
 
@@ -44,8 +42,8 @@ std::string argument_text(const Call& call, const Argument& argument) {
     case Argument::Kind::fixed:
       return assigned + "fixed(" + values_text(argument.values) + ")";
     case Argument::Kind::bounded:
-      return assigned + "bounded(" + values_text(argument.values) + ", " + quantity_text(argument.low.value()) + ", " +
-             quantity_text(argument.high.value()) + ")";
+      return assigned + "bounded(" + values_text(argument.values) + ", " + print(argument.low.value()) + ", " +
+             print(argument.high.value()) + ")";
     case Argument::Kind::word:
       return assigned + argument.word;
     case Argument::Kind::text:
@@ -59,6 +57,8 @@ std::string argument_text(const Call& call, const Argument& argument) {
 }
 
 }  // namespace
+
+std::string print(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
 
 std::string print(const Call& call) {
   std::vector<std::string> items;

@@ -30,70 +30,63 @@ constexpr std::array kOptions = {Option{"components", &Structure::components, "s
                                  Option{"degree", &Structure::degree, "polynomial", 10},
                                  Option{"rank", &Structure::rank, "categorical", 100}};
 
-std::string where(std::size_t position) { return "formula column " + std::to_string(position) + ": "; }
+std::size_t column_position(const KernelSpec& spec, std::size_t i) {
+  return i < spec.column_positions.size() ? spec.column_positions[i] : spec.position;
+}
 
-// Binds the calls of an expression one by one; the parts of one factor are easier to follow apart.
+// Binds the kernels of an expression one by one; the parts of one factor are easier to follow apart.
 class Binder {
  public:
   Binder(const std::vector<InputSummary>& inputs, const KernelOptions& options, ParameterSet& parameters)
       : inputs_(inputs), options_(options), parameters_(parameters) {}
 
-  // A call that multiplying out has put into several terms is bound once: its parameters are shared. Calls are told
-  // apart by their place in the formula; those made in code have none.
-  const Factor* shared(const Call& call) const {
-    const auto found = bound_.find(call.position);
-    return call.position == 0 || found == bound_.end() ? nullptr : &found->second;
+  // A kernel that multiplying out has put into several terms is bound once: its parameters are shared.
+  const Factor* shared(const KernelSpec& spec) const {
+    const auto found = bound_.find(spec.id);
+    return spec.id == 0 || found == bound_.end() ? nullptr : &found->second;
   }
 
-  Factor bind(const Call& call, const std::string& term, bool has_scale) {
-    const Argument* sphere = call.find("sphere");
-    if (sphere != nullptr && sphere->kind != Argument::Kind::flag) {
-      throw UsageError(where(sphere->position) + "sphere is a word that stands alone, as in rbf(lat, lon, sphere)");
-    }
+  Factor bind(const KernelSpec& spec, const std::string& term, bool has_scale) {
     Factor factor;
-    factor.row = &find_kernel(call.name, sphere != nullptr, call.position);
-    factor.columns = columns_of(call);
-    check_inputs(call, factor);
-    factor.structure = structure_of(call, factor);
-    check_argument_names(call, *factor.row);
+    factor.row = &find_kernel(spec.name, spec.sphere, spec.position);
+    factor.columns = columns_of(spec);
+    check_inputs(spec, factor);
+    factor.structure = structure_of(spec, factor);
+    check_argument_names(spec, *factor.row);
     factor.first_parameter = parameters_.size();
-    std::string prefix = term + "." + column_text(call) + call.name;
+    std::string prefix = term + "." + column_text(spec) + spec.name;
     while (taken(prefix)) prefix += "'";
     for (const ParameterDeclaration& declaration : factor.row->parameters) {
-      add_parameter(call, factor, declaration, prefix, has_scale);
+      add_parameter(spec, factor, declaration, prefix, has_scale);
     }
     factor.parameter_count = parameters_.size() - factor.first_parameter;
-    bound_.emplace(call.position, factor);
+    bound_.emplace(spec.id, factor);
     return factor;
   }
 
  private:
-  std::vector<std::int64_t> columns_of(const Call& call) const {
+  std::vector<std::int64_t> columns_of(const KernelSpec& spec) const {
     std::vector<std::int64_t> columns;
     std::vector<std::string> names;
     for (const InputSummary& each : inputs_) names.push_back(each.name);
-    if (call.rest) {
-      throw UsageError(where(call.position) + call.name +
-                       " has \".\" for the columns of a table, and there is no table here; name the columns");
-    }
-    for (std::size_t i = 0; i < call.columns.size(); ++i) {
-      const std::string& column = call.columns[i];
-      const std::string place = where(call.column_position(i));
+    for (std::size_t i = 0; i < spec.columns.size(); ++i) {
+      const std::string& column = spec.columns[i];
+      const std::string place = where(column_position(spec, i));
       const auto found = std::find(names.begin(), names.end(), column);
       if (found == names.end()) {
         throw DataError(place + "no column named \"" + column + "\"" + did_you_mean(column, names));
       }
       columns.push_back(found - names.begin());
       if (std::find(columns.begin(), columns.end() - 1, columns.back()) != columns.end() - 1) {
-        throw UsageError(place + call.name + " names column \"" + column + "\" twice; once is enough");
+        throw UsageError(place + spec.name + " names column \"" + column + "\" twice; once is enough");
       }
     }
     return columns;
   }
 
-  void check_inputs(const Call& call, const Factor& factor) const {
+  void check_inputs(const KernelSpec& spec, const Factor& factor) const {
     const auto count = factor.columns.size();
-    const std::string name = factor.row->title(), place = where(call.position);
+    const std::string name = factor.row->title(), place = where(spec.position);
     if (factor.row->inputs == Inputs::place && count != 2) {
       throw UsageError(place + name + " has " + std::to_string(count) + " columns; it takes latitude and longitude");
     }
@@ -106,7 +99,7 @@ class Binder {
     }
     for (std::size_t i = 0; i < count; ++i) {
       const InputSummary& input = inputs_[factor.columns[i]];
-      const std::string column_place = where(call.column_position(i));
+      const std::string column_place = where(column_position(spec, i));
       if (factor.row->inputs == Inputs::level && input.levels == 0) {
         throw DataError(column_place + "column \"" + input.name +
                         "\" holds numbers; categorical takes a column of levels");
@@ -118,7 +111,7 @@ class Binder {
     }
   }
 
-  Structure structure_of(const Call& call, const Factor& factor) const {
+  Structure structure_of(const KernelSpec& spec, const Factor& factor) const {
     Structure structure;
     structure.inputs = factor.row->inputs == Inputs::place ? 3 : static_cast<int>(factor.columns.size());
     if (factor.row->inputs == Inputs::level) {
@@ -126,7 +119,7 @@ class Binder {
       structure.rank = std::min(structure.rank, structure.levels);
     }
     for (const Option& option : kOptions) {
-      const Argument* argument = call.find(option.name);
+      const Argument* argument = spec.find(option.name);
       if (argument == nullptr || option.kernel != factor.row->name) continue;
       const bool is_plain = argument->values.size() == 1 && argument->values[0].unit.empty();
       const double value = is_plain ? argument->values[0].number : 0.0;
@@ -139,17 +132,17 @@ class Binder {
     return structure;
   }
 
-  void check_argument_names(const Call& call, const KernelRow& row) const {
+  void check_argument_names(const KernelSpec& spec, const KernelRow& row) const {
     std::vector<std::string> known;
     for (const ParameterDeclaration& each : row.parameters) known.emplace_back(each.name);
     for (const Option& each : kOptions) {
       if (each.kernel == row.name) known.emplace_back(each.name);
     }
     if (row.inputs == Inputs::place) known.emplace_back("sphere");
-    for (const Argument& argument : call.arguments) {
-      if (std::find(known.begin(), known.end(), argument.name) != known.end()) continue;
+    for (const Argument& argument : spec.arguments) {
+      if (contains(known, argument.name)) continue;
       const std::string guess = did_you_mean(argument.name, known);
-      throw UsageError(where(argument.position) + call.name + " has no parameter named \"" + argument.name + "\"" +
+      throw UsageError(where(argument.position) + spec.name + " has no parameter named \"" + argument.name + "\"" +
                        (guess.empty() ? "; it has " + join_words(known) : guess));
     }
   }
@@ -198,14 +191,14 @@ class Binder {
     return "a parameter that is not measured along a column (write the number alone)";
   }
 
-  void add_parameter(const Call& call, const Factor& factor, const ParameterDeclaration& declaration,
+  void add_parameter(const KernelSpec& spec, const Factor& factor, const ParameterDeclaration& declaration,
                      const std::string& prefix, bool has_scale) {
     Parameter parameter;
     parameter.path = prefix + "." + std::string(declaration.name);
     parameter.constraint = declaration.constraint;
     parameter.unit = declaration.unit;
     parameter.count = size_of(declaration.shape, factor.structure);
-    const Argument* argument = call.find(declaration.name);
+    const Argument* argument = spec.find(declaration.name);
     const bool is_scale = declaration.name == "variance" && declaration.shape == Shape::scalar;
     std::vector<double> start;
     if (argument != nullptr) {
@@ -275,9 +268,9 @@ class Binder {
     return start;
   }
 
-  static std::string column_text(const Call& call) {
+  static std::string column_text(const KernelSpec& spec) {
     std::string text;
-    for (const std::string& column : call.columns) text += (text.empty() ? "" : "_") + column;
+    for (const std::string& column : spec.columns) text += (text.empty() ? "" : "_") + column;
     return text.empty() ? text : text + ".";
   }
 
@@ -289,12 +282,12 @@ class Binder {
   const std::vector<InputSummary>& inputs_;
   const KernelOptions& options_;
   ParameterSet& parameters_;
-  std::map<std::size_t, Factor> bound_;  // by position in the formula
+  std::map<std::size_t, Factor> bound_;  // by id
 };
 
 }  // namespace
 
-Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>& inputs, const KernelOptions& options)
+Kernel::Kernel(const KernelSum& expression, const std::vector<InputSummary>& inputs, const KernelOptions& options)
     : parameters_(std::make_shared<ParameterSet>(options.members)), inputs_(std::ssize(inputs)) {
   if (options.members < 1) throw UsageError("a kernel needs at least one member");
   if (expression.empty()) throw UsageError("a kernel expression needs at least one kernel");
@@ -303,10 +296,10 @@ Kernel::Kernel(const SumOfProducts& expression, const std::vector<InputSummary>&
     if (expression[t].empty()) throw UsageError("a term of a kernel expression needs at least one kernel");
     std::vector<Factor> factors;
     bool has_scale = false;  // a kernel of this term's own came before
-    for (const Call& call : expression[t]) {
-      const Factor* shared = binder.shared(call);
+    for (const KernelSpec& spec : expression[t]) {
+      const Factor* shared = binder.shared(spec);
       const std::string name = t < options.names.size() ? options.names[t] : "term" + std::to_string(t + 1);
-      factors.push_back(shared != nullptr ? *shared : binder.bind(call, name, has_scale));
+      factors.push_back(shared != nullptr ? *shared : binder.bind(spec, name, has_scale));
       has_scale = has_scale || shared == nullptr;
     }
     terms_.push_back(std::move(factors));

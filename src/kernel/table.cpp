@@ -1,5 +1,6 @@
 #include "ick/kernel/table.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -8,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/formula/expression.h"
 #include "kernel/list.h"
 
 namespace ick {
@@ -79,10 +81,15 @@ const KernelRow& find_kernel(std::string_view name, bool sphere, std::size_t pos
     known = known || row.name == name;
     if ((row.inputs == Inputs::place) == sphere) names.emplace_back(row.name);
   }
-  const std::string where = "formula column " + std::to_string(position) + ": ";
-  if (known) throw UsageError(where + std::string(name) + " does not work on the sphere; use " + join_words(names));
-  throw UsageError(where + "no kernel named \"" + std::string(name) + "\"" +
+  const std::string place = where(position);
+  if (known) throw UsageError(place + std::string(name) + " does not work on the sphere; use " + join_words(names));
+  throw UsageError(place + "no kernel named \"" + std::string(name) + "\"" +
                    (nearest_name(name, names).empty() ? "; `ick list kernels` shows all" : did_you_mean(name, names)));
+}
+
+bool reads_levels(std::string_view name) {
+  return std::any_of(kernel_table().begin(), kernel_table().end(),
+                     [&](const KernelRow& row) { return row.name == name && row.inputs == Inputs::level; });
 }
 
 void place_to_point(double latitude, double longitude, double* point) {

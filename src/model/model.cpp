@@ -25,22 +25,17 @@ at::Tensor seeded_normals(std::int64_t members, std::int64_t count, std::uint64_
 
 std::string term_path(std::size_t t) { return "term" + std::to_string(t + 1); }
 
-std::string network_path(std::size_t t, const Call& call, std::size_t a) {
-  return term_path(t) + "." + call.name + std::to_string(a + 1) + ".";
-}
-
-const at::Tensor* find(const TensorState& state, const std::string& path) {
-  const auto found = std::find_if(state.begin(), state.end(), [&](const auto& each) { return each.first == path; });
-  return found == state.end() ? nullptr : &found->second;
+std::string network_path(std::size_t t, const NetworkSpec& network, std::size_t a) {
+  return term_path(t) + "." + network.name + std::to_string(a + 1) + ".";
 }
 
 void load(const TensorState& state, const std::string& path, const at::Tensor& to) {
-  const at::Tensor* from = find(state, path);
-  if (from == nullptr) throw DataError("the model's weights have no tensor named \"" + path + "\"");
-  if (from->sizes() != to.sizes() || from->scalar_type() != to.scalar_type()) {
+  const at::Tensor from = find_tensor(state, path);
+  if (!from.defined()) throw DataError("the model's weights have no tensor named \"" + path + "\"");
+  if (from.sizes() != to.sizes() || from.scalar_type() != to.scalar_type()) {
     throw DataError("the model's tensor \"" + path + "\" has another shape or type than its formula needs");
   }
-  to.detach().copy_(*from);
+  to.detach().copy_(from);
 }
 
 }  // namespace
@@ -63,11 +58,11 @@ Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
 
 // Every product of every term, in order: one kernel, so that what was written once is learned once.
 void Model::make_kernel(const Encoder& encoder) {
-  SumOfProducts all;
+  KernelSum all;
   KernelOptions options{options_.members * (options_.own_kernels ? options_.outputs : 1),
                         seed_for(options_.seed, "kernel")};
   for (std::size_t t = 0; t < spec_.terms.size(); ++t) {
-    for (const Product& product : spec_.terms[t].kernels) {
+    for (const KernelProduct& product : spec_.terms[t].kernels) {
       terms_[t].products.push_back(all.size());
       all.push_back(product);
       options.names.push_back(term_path(t));
@@ -132,7 +127,7 @@ void Model::place_maps(const Dataset& rows) {
 void Model::make_networks(const Encoder& encoder, const TensorState* stored) {
   std::size_t source = 0;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    for (const Call& call : spec_.terms[t].networks) {
+    for (const NetworkSpec& network : spec_.terms[t].networks) {
       const NetworkInputs& inputs = encoder.networks.at(source);
       const std::size_t a = terms_[t].networks.size();
       NetworkContext context;
@@ -140,15 +135,14 @@ void Model::make_networks(const Encoder& encoder, const TensorState* stored) {
       if (inputs.image) context.image = inputs.image->shape;
       context.outputs = outputs() * terms_[t].features;
       context.members = options_.members;
-      context.seed = seed_for(options_.seed, term_path(t) + "." + call.name + std::to_string(a));
+      context.seed = seed_for(options_.seed, term_path(t) + "." + network.name + std::to_string(a));
       context.default_layers = options_.layers;
       if (stored != nullptr) {
-        context.stored = [stored, prefix = network_path(t, call, a)](const std::string& path) {
-          const at::Tensor* found = find(*stored, prefix + path);
-          return found != nullptr ? *found : at::Tensor();
+        context.stored = [stored, prefix = network_path(t, network, a)](const std::string& path) {
+          return find_tensor(*stored, prefix + path);
         };
       }
-      terms_[t].networks.push_back(find_network(call.name)->make(without_sources(call), context));
+      terms_[t].networks.push_back(make_network(network, context));
       terms_[t].sources.push_back(source++);
     }
   }

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <utility>
+#include <variant>
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -15,49 +17,35 @@ namespace ick {
 
 namespace {
 
-std::string where(std::size_t position) { return "formula column " + std::to_string(position) + ": "; }
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-void add_new(std::vector<std::string>& names, const std::vector<std::string>& more) {
-  for (const std::string& name : more) {
-    if (!contains(names, name)) names.push_back(name);
-  }
-}
-
 bool is_network(const Call& call) { return find_network(call.name) != nullptr; }
 
 // Networks and kernels stand in two tables; a misspelt name is looked for in both.
 void check_name(const Call& call) {
   std::vector<std::string> known;
   for (const NetworkRow& row : network_table()) known.emplace_back(row.name);
-  for (const KernelRow& row : kernel_table()) add_new(known, {std::string(row.name)});
+  for (const KernelRow& row : kernel_table()) known.emplace_back(row.name);
   if (contains(known, call.name)) return;
   const std::string guess = did_you_mean(call.name, known);
   throw UsageError(where(call.position) + "no network or kernel named \"" + call.name + "\"" +
                    (guess.empty() ? "; `ick list` shows them all" : guess));
 }
 
-void check_columns(const Call& call, const Formula& formula, const std::vector<std::string>& columns) {
-  for (std::size_t i = 0; i < call.columns.size(); ++i) {
-    const std::string& name = call.columns[i];
-    const std::string place = where(i < call.column_positions.size() ? call.column_positions[i] : call.position);
-    if (name == formula.target) {
-      throw UsageError(place + "\"" + name + "\" is the target; a model may not read what it is to predict");
-    }
-    if (!columns.empty() && !contains(columns, name)) {
-      const std::string guess = did_you_mean(name, columns);
-      throw DataError(place + "no column named \"" + name + "\"" +
-                      (guess.empty() ? "; there are " + join_words(columns) : guess));
-    }
+void check_column(const std::string& name, std::size_t position, const Formula& formula,
+                  const std::vector<std::string>& columns) {
+  const std::string place = where(position);
+  if (name == formula.target) {
+    throw UsageError(place + "\"" + name + "\" is the target; a model may not read what it is to predict");
   }
+  if (columns.empty() || contains(columns, name)) return;
+  const std::string guess = did_you_mean(name, columns);
+  throw DataError(place + "no column named \"" + name + "\"" +
+                  (guess.empty() ? "; there are " + join_words(columns) : guess));
 }
 
-void add_columns(const Call& call, std::vector<std::string>& names) {
-  add_new(names, call.columns);
-  for (const Call& nested : call.nested) add_new(names, nested.columns);
+void check_columns(const Call& call, const Formula& formula, const std::vector<std::string>& columns) {
+  for (std::size_t i = 0; i < call.columns.size(); ++i) {
+    check_column(call.columns[i], call.column_position(i), formula, columns);
+  }
 }
 
 // Transformations of columns: networks read them, kernels do not.
@@ -71,11 +59,6 @@ void check_nested(const Call& call) {
     throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name +
                      "\"; there is trees(x, n=10, depth=2)");
   }
-}
-
-void collect_calls(const Expression& expression, std::vector<const Call*>& calls) {
-  if (expression.kind == Expression::Kind::call) calls.push_back(&expression.call);
-  for (const Expression& operand : expression.operands) collect_calls(operand, calls);
 }
 
 // Options that say how a term is computed rather than what a kernel or network is. Any call of the term may carry them.
@@ -135,13 +118,62 @@ bool read_option(const Argument& argument, TermSpec& term) {
   return true;
 }
 
-// Removes the term's options from its calls.
-Product take_options(const Product& product, TermSpec& term) {
-  Product rest = product;
+// One call of the formula, read once, in however many products it stands.
+struct Part {
+  std::vector<Argument> options;  // of the terms it stands in
+  std::variant<NetworkSpec, KernelSpec> spec;
+};
+
+// `columns` are the names the data has, `others` those of them that the formula does not name.
+Part read_part(Call call, const std::vector<std::string>& columns, const std::vector<std::string>& others) {
+  Part part;
+  std::erase_if(call.arguments, [&](const Argument& argument) {
+    TermSpec term;
+    if (!read_option(argument, term)) return false;
+    part.options.push_back(argument);
+    return true;
+  });
+  if (!is_network(call)) {
+    if (call.rest) {
+      throw UsageError(where(call.position) + "\".\" (all other columns) is for networks; name the columns of " +
+                       call.name);
+    }
+    part.spec = make_kernel_spec(call);
+    return part;
+  }
+  NetworkSpec network = make_network_spec(call, others);
+  if (call.rest && columns.empty()) {
+    throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
+  }
+  if (call.rest && others.empty()) {
+    throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
+  }
+  if (network.sources.empty()) {
+    throw UsageError(where(call.position) + call.name + " has no column; name at least one, as in " + call.name +
+                     "(x), or all others, as in " + call.name + "(.)");
+  }
+  part.spec = std::move(network);
+  return part;
+}
+
+void add_columns(const Part& part, ModelSpec& spec) {
+  if (const auto* kernel = std::get_if<KernelSpec>(&part.spec)) {
+    add_new(spec.kernel_columns, kernel->columns);
+    if (reads_levels(kernel->name)) add_new(spec.level_columns, kernel->columns);
+    return;
+  }
+  const NetworkPlan& inputs = std::get<NetworkSpec>(part.spec).inputs;
+  if (inputs.image) add_new(spec.network_columns, inputs.image->columns);
+  add_new(spec.network_columns, inputs.columns);
+  for (const TreesPlan& trees : inputs.trees) add_new(spec.network_columns, trees.columns);
+}
+
+// Options of all calls of a product are options of its term.
+void read_options(const std::vector<const Part*>& product, TermSpec& term) {
   std::vector<Argument> taken;
-  for (Call& call : rest) {
-    std::erase_if(call.arguments, [&](const Argument& argument) {
-      if (!read_option(argument, term)) return false;
+  for (const Part* part : product) {
+    for (const Argument& argument : part->options) {
+      read_option(argument, term);
       for (const Argument& other : taken) {
         if (other.name != argument.name || other == argument) continue;
         throw UsageError(where(argument.position) + argument.name +
@@ -149,27 +181,27 @@ Product take_options(const Product& product, TermSpec& term) {
                          "; say it once (the first is in column " + std::to_string(other.position) + ")");
       }
       taken.push_back(argument);
-      return true;
-    });
+    }
   }
-  return rest;
 }
 
-// The same networks, told apart by their place in the formula.
-bool same_networks(const Product& a, const Product& b) {
+bool same_networks(const std::vector<NetworkSpec>& a, const std::vector<NetworkSpec>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Call& x, const Call& y) { return x.position == y.position && x == y; });
+                    [](const NetworkSpec& x, const NetworkSpec& y) { return x.id == y.id; });
 }
 
 bool same_options(const TermSpec& a, const TermSpec& b) {
   return a.map == b.map && a.placement == b.placement && a.features == b.features && a.train_points == b.train_points;
 }
 
-void add_product(const Product& product, std::vector<TermSpec>& terms) {
+void add_product(const std::vector<const Part*>& product, std::vector<TermSpec>& terms) {
   TermSpec term;
-  Product kernels;
-  for (Call& call : take_options(product, term))
-    (is_network(call) ? term.networks : kernels).push_back(std::move(call));
+  KernelProduct kernels;
+  read_options(product, term);
+  for (const Part* part : product) {
+    if (const auto* network = std::get_if<NetworkSpec>(&part->spec)) term.networks.push_back(*network);
+    if (const auto* kernel = std::get_if<KernelSpec>(&part->spec)) kernels.push_back(*kernel);
+  }
   const auto twin = std::find_if(terms.begin(), terms.end(), [&](const TermSpec& each) {
     return !term.networks.empty() && !kernels.empty() && !each.kernels.empty() && same_options(each, term) &&
            same_networks(each.networks, term.networks);
@@ -202,42 +234,36 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
     throw DataError(where(formula.position) + "no column named \"" + formula.target + "\" to predict" +
                     (guess.empty() ? "; there are " + join_words(columns) : guess));
   }
-  std::vector<const Call*> calls;
-  collect_calls(formula.right, calls);
   std::vector<std::string> named = {formula.target};
-  for (const Call* call : calls) {
+  for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
+    if (!term->exists()) continue;
+    check_column(term->column, term->position, formula, columns);
+    add_new(named, {term->column});
+  }
+  for (const Call* call : calls_of(formula.right)) {
     check_name(*call);
     check_nested(*call);
     check_columns(*call, formula, columns);
-    for (const Call& nested : call->nested) check_columns(nested, formula, columns);
-    add_columns(*call, named);
-    if (is_network(*call)) network_plan(*call);  // for what it refuses
+    add_new(named, call->columns);
+    for (const Call& nested : call->nested) {
+      check_columns(nested, formula, columns);
+      add_new(named, nested.columns);
+    }
   }
   std::vector<std::string> others;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
                [&](const std::string& name) { return !contains(named, name); });
 
-  SumOfProducts sum = canonical(formula.right);
-  for (Product& product : sum) {
-    for (Call& call : product) {
-      if (call.rest && !is_network(call)) {
-        throw UsageError(where(call.position) + "\".\" (all other columns) is for networks; name the columns of " +
-                         call.name);
-      }
-      if (call.rest) {
-        if (columns.empty())
-          throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
-        if (others.empty()) throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
-        add_new(call.columns, others);
-        call.rest = false;
-      }
-      if (is_network(call) && call.columns.empty() && call.nested.empty()) {
-        throw UsageError(where(call.position) + call.name + " has no column; name at least one, as in " + call.name +
-                         "(x), or all others, as in " + call.name + "(.)");
-      }
-      add_columns(call, is_network(call) ? spec.network_columns : spec.kernel_columns);
+  std::map<std::size_t, Part> parts;  // by the call's id
+  for (const Product& product : canonical(formula.right)) {
+    std::vector<const Part*> factors;
+    for (const Call& call : product) {
+      auto found = parts.find(call.id);
+      if (found == parts.end()) found = parts.emplace(call.id, read_part(call, columns, others)).first;
+      factors.push_back(&found->second);
+      add_columns(*factors.back(), spec);
     }
-    add_product(product, spec.terms);
+    add_product(factors, spec.terms);
   }
   return spec;
 }
@@ -253,11 +279,11 @@ void choose_features(ModelSpec& spec, std::int64_t rows) {
     }
     bool periodic = true;
     std::size_t most = 0;  // columns of a product
-    for (const Product& product : term.kernels) {
+    for (const KernelProduct& product : term.kernels) {
       std::size_t columns = 0;
-      for (const Call& call : product) {
-        periodic = periodic && call.name == "periodic" && product.size() == 1;
-        columns += call.columns.size();
+      for (const KernelSpec& kernel : product) {
+        periodic = periodic && kernel.name == "periodic" && product.size() == 1;
+        columns += kernel.columns.size();
       }
       most = std::max(most, columns);
     }
@@ -270,68 +296,9 @@ void choose_features(ModelSpec& spec, std::int64_t rows) {
   }
 }
 
-namespace {
-
-std::int64_t whole_number(const Argument& argument, std::int64_t low, std::int64_t high) {
-  const bool plain = argument.kind == Argument::Kind::start && argument.values.size() == 1 &&
-                     argument.values[0].unit.empty() &&
-                     argument.values[0].number == std::floor(argument.values[0].number);
-  const double number = plain ? argument.values[0].number : -1.0;
-  if (number >= static_cast<double>(low) && number <= static_cast<double>(high))
-    return static_cast<std::int64_t>(number);
-  throw UsageError(where(argument.position) + argument.name + " must be a whole number from " + std::to_string(low) +
-                   " to " + std::to_string(high));
-}
-
-TreesPlan trees_plan(const Call& call) {
-  TreesPlan plan;
-  plan.columns = call.columns;
-  if (plan.columns.empty()) throw UsageError(where(call.position) + "trees has no column; name one, as in trees(x)");
-  for (const Argument& argument : call.arguments) {
-    if (argument.name == "n") {
-      plan.count = whole_number(argument, 1, 1000);
-    } else if (argument.name == "depth") {
-      plan.depth = static_cast<int>(whole_number(argument, 1, 10));
-    } else {
-      throw UsageError(where(argument.position) + "trees has no argument named \"" + argument.name +
-                       "\"; it has n and depth");
-    }
-  }
-  return plan;
-}
-
-bool reads_images(const Call& call) { return find_network(call.name)->reads == Reads::image; }
-
-}  // namespace
-
-NetworkPlan network_plan(const Call& call) {
-  NetworkPlan plan;
-  plan.columns = call.columns;
-  for (const Call& nested : call.nested) plan.trees.push_back(trees_plan(nested));
-  if (!reads_images(call)) return plan;
-  Call rest = call;
-  plan.image = take_image_settings(rest);
-  plan.columns = rest.columns;
-  return plan;
-}
-
-Augmentation augmentation_of(const Call& call) {
-  Call rest = call;
-  return reads_images(call) ? take_augmentation(rest) : Augmentation{};
-}
-
-Call without_sources(const Call& call) {
-  Call rest = call;
-  if (reads_images(call)) {
-    take_image_settings(rest);
-    take_augmentation(rest);
-  }
-  return rest;
-}
-
 std::string print(const TermSpec& term) {
   std::string text;
-  for (const Call& call : term.networks) text += (text.empty() ? "" : " * ") + print(call);
+  for (const NetworkSpec& network : term.networks) text += (text.empty() ? "" : " * ") + network.text;
   if (term.kernels.empty()) return text;
   const bool alone = text.empty() || term.kernels.size() == 1;
   return (text.empty() ? "" : text + " * ") + (alone ? print(term.kernels) : "(" + print(term.kernels) + ")");

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ick/formula/expression.h"
 #include "ick/net/network.h"
 
 namespace ick {
@@ -19,10 +18,10 @@ inline constexpr std::int64_t kMostUnits = 65536;  // of a layer
 class Arguments {
  public:
   // Refuses names that are not in `known`, and values that would have to be learned.
-  Arguments(const Call& call, std::span<const NetworkArgument> known);
+  Arguments(const NetworkSpec& network, std::span<const NetworkArgument> known);
 
   [[noreturn]] void fail(std::string_view argument, const std::string& message) const;
-  [[noreturn]] void fail(const std::string& message) const;  // about the call as a whole
+  [[noreturn]] void fail(const std::string& message) const;  // about the network as a whole
 
   double share(std::string_view argument, double otherwise) const;              // from 0 to below 1
   std::int64_t whole_number(std::string_view argument, std::int64_t otherwise,  // from 1
@@ -36,12 +35,12 @@ class Arguments {
   std::size_t choice(std::string_view argument, const std::vector<std::string>& choices, std::size_t otherwise) const;
   std::string text(std::string_view argument, const std::string& example) const;  // in quotes; must be there
 
+  // At least one output and one member; a column, or an image with a pixel.
+  void check_sizes(const NetworkContext& context, Reads reads) const;
+
  private:
-  const Call& call_;
+  const NetworkSpec& network_;
   std::span<const NetworkArgument> known_;
 };
-
-// At least one output and one member; an image with a pixel.
-void check_sizes(const Arguments& arguments, const Call& call, const NetworkContext& context, Reads reads);
 
 }  // namespace ick

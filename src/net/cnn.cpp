@@ -104,9 +104,9 @@ class Cnn : public ImageNetwork {
 
 }  // namespace
 
-std::unique_ptr<Network> make_cnn(const Call& call, const NetworkContext& context) {
-  const Arguments arguments(call, kCnnArguments);
-  check_sizes(arguments, call, context, Reads::image);
+std::unique_ptr<Network> make_cnn(const NetworkSpec& network, const NetworkContext& context) {
+  const Arguments arguments(network, kCnnArguments);
+  arguments.check_sizes(context, Reads::image);
   CnnOptions options;
   options.channels = arguments.whole_numbers("channels", {64, 64});
   options.kernel = arguments.whole_number("kernel", 3, 99);

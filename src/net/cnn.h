@@ -19,6 +19,6 @@ inline constexpr std::array kCnnArguments = {
 
 // Convolutional blocks, then dense layers, the last one linear:
 //   h_l = pool2(phi(norm(W_l * h_{l-1} + b_l))),   dense layers on the averages over pool x pool parts of h_L
-std::unique_ptr<Network> make_cnn(const Call& call, const NetworkContext& context);
+std::unique_ptr<Network> make_cnn(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

@@ -197,9 +197,9 @@ std::vector<BilinearFeatures> Mlp::tangents(const at::Tensor& x, const at::Tenso
   return tangents;
 }
 
-std::unique_ptr<Network> make_mlp(const Call& call, const NetworkContext& context) {
-  const Arguments arguments(call, kMlpArguments);
-  check_sizes(arguments, call, context, Reads::columns);
+std::unique_ptr<Network> make_mlp(const NetworkSpec& network, const NetworkContext& context) {
+  const Arguments arguments(network, kMlpArguments);
+  arguments.check_sizes(context, Reads::columns);
   MlpOptions options;
   options.layers = arguments.whole_numbers("layers", context.default_layers);
   options.activation = activation_of(arguments, "gelu");

@@ -67,6 +67,6 @@ inline constexpr std::array kMlpArguments = {
     NetworkArgument{"dropout", "share of hidden units left out in training, from 0 to below 1", "0"},
     NetworkArgument{"norm", "layer (before each activation) or none", "none"}};
 
-std::unique_ptr<Network> make_mlp(const Call& call, const NetworkContext& context);
+std::unique_ptr<Network> make_mlp(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

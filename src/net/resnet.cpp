@@ -89,9 +89,9 @@ class Resnet : public ImageNetwork {
 
 }  // namespace
 
-std::unique_ptr<Network> make_resnet(const Call& call, const NetworkContext& context) {
-  const Arguments arguments(call, kResnetArguments);
-  check_sizes(arguments, call, context, Reads::image);
+std::unique_ptr<Network> make_resnet(const NetworkSpec& network, const NetworkContext& context) {
+  const Arguments arguments(network, kResnetArguments);
+  arguments.check_sizes(context, Reads::image);
   const std::vector<std::int64_t> blocks = arguments.whole_numbers("blocks", {2, 2, 2}, 1000);
   const std::int64_t width = arguments.whole_number("width", 16);
   std::int64_t channels = width;

@@ -13,6 +13,6 @@ inline constexpr std::array kResnetArguments = {
 
 // He et al. 2016, the small kind: a convolution, stages of basic blocks, the mean over all pixels, a linear layer.
 //   h <- relu(norm(W_2 * relu(norm(W_1 * h))) + s(h)),   s a 1 x 1 convolution with norm where the shape changes
-std::unique_ptr<Network> make_resnet(const Call& call, const NetworkContext& context);
+std::unique_ptr<Network> make_resnet(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

@@ -34,4 +34,8 @@ const NetworkRow* find_network(std::string_view name) {
   return found == kNetworks.end() ? nullptr : found;
 }
 
+std::unique_ptr<Network> make_network(const NetworkSpec& network, const NetworkContext& context) {
+  return find_network(network.name)->make(network, context);
+}
+
 }  // namespace ick

@@ -186,9 +186,9 @@ class Torchscript : public ImageNetwork {
 
 }  // namespace
 
-std::unique_ptr<Network> make_torchscript(const Call& call, const NetworkContext& context) {
-  const Arguments arguments(call, kTorchscriptArguments);
-  check_sizes(arguments, call, context, Reads::image);
+std::unique_ptr<Network> make_torchscript(const NetworkSpec& network, const NetworkContext& context) {
+  const Arguments arguments(network, kTorchscriptArguments);
+  arguments.check_sizes(context, Reads::image);
   Torchscript::Options options;
   options.name = arguments.text("file", "backbone.pt");
   options.train = arguments.choice("train", {"no", "yes"}, 0) == 1;

@@ -17,6 +17,6 @@ inline constexpr std::array kTorchscriptArguments = {
 // Dense layers, the last one linear, on a network from elsewhere. The script is always run as in use: its norms keep
 // the statistics they came with, its dropout is off. One that is not trained sees each image once, however many members
 // and networks of the process read it. The file's bytes are the buffer "script".
-std::unique_ptr<Network> make_torchscript(const Call& call, const NetworkContext& context);
+std::unique_ptr<Network> make_torchscript(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

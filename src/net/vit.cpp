@@ -60,12 +60,11 @@ void Vit::start_from(const std::string& file, const std::vector<NamedTensor>& pa
                     " = " + own + "; both have to be the same");
   }
   for (const NamedTensor& each : parameters) {
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.first == each.path; });
-    if (found == tensors.end() || found->second.sizes() != each.value.narrow(0, 0, 1).sizes()) {
+    const at::Tensor found = find_tensor(tensors, each.path);
+    if (!found.defined() || found.sizes() != each.value.narrow(0, 0, 1).sizes()) {
       throw DataError(file + ": the tensor \"" + each.path + "\" is missing or has another shape; make the file again");
     }
-    each.value.detach().copy_(found->second);  // the same for every member
+    each.value.detach().copy_(found);  // the same for every member
   }
 }
 
@@ -103,9 +102,9 @@ at::Tensor Vit::encode(const at::Tensor& patches, const at::Tensor& places) cons
 
 namespace {
 
-std::unique_ptr<Network> make(const Call& call, const NetworkContext& context, bool re_attention) {
-  const Arguments arguments(call, kVitArguments);
-  check_sizes(arguments, call, context, Reads::image);
+std::unique_ptr<Network> make(const NetworkSpec& network, const NetworkContext& context, bool re_attention) {
+  const Arguments arguments(network, kVitArguments);
+  arguments.check_sizes(context, Reads::image);
   VitOptions options;
   options.patch = arguments.whole_number("patch", 8);
   options.width = arguments.whole_number("width", 128);
@@ -115,7 +114,7 @@ std::unique_ptr<Network> make(const Call& call, const NetworkContext& context, b
   options.layers = arguments.widths_or_none("layers", {});
   options.dropout = arguments.share("dropout", 0.0);
   options.re_attention = re_attention;
-  if (call.find("start") != nullptr) {
+  if (network.find("start") != nullptr) {
     const std::string file = arguments.text("start", "encoder.safetensors");
     if (!context.stored) options.start = file;  // one that is stored is past its start
   }
@@ -138,12 +137,12 @@ std::unique_ptr<Network> make(const Call& call, const NetworkContext& context, b
 
 }  // namespace
 
-std::unique_ptr<Network> make_vit(const Call& call, const NetworkContext& context) {
-  return make(call, context, false);
+std::unique_ptr<Network> make_vit(const NetworkSpec& network, const NetworkContext& context) {
+  return make(network, context, false);
 }
 
-std::unique_ptr<Network> make_deepvit(const Call& call, const NetworkContext& context) {
-  return make(call, context, true);
+std::unique_ptr<Network> make_deepvit(const NetworkSpec& network, const NetworkContext& context) {
+  return make(network, context, true);
 }
 
 }  // namespace ick

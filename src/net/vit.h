@@ -65,7 +65,7 @@ class Vit : public ImageNetwork {
   std::size_t encoder_size_ = 0;  // parameters of all this
 };
 
-std::unique_ptr<Network> make_vit(const Call& call, const NetworkContext& context);
-std::unique_ptr<Network> make_deepvit(const Call& call, const NetworkContext& context);
+std::unique_ptr<Network> make_vit(const NetworkSpec& network, const NetworkContext& context);
+std::unique_ptr<Network> make_deepvit(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

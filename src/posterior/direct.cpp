@@ -154,10 +154,7 @@ TensorState DirectVariance::state() const {
 }
 
 DirectVariance::DirectVariance(const TensorState& state) {
-  const auto find = [&](const std::string& name) {
-    const auto found = std::find_if(state.begin(), state.end(), [&](const auto& each) { return each.first == name; });
-    return found == state.end() ? at::Tensor() : found->second;
-  };
+  const auto find = [&](const std::string& name) { return find_tensor(state, name); };
   cholesky_ = find("direct.cholesky");
   factor_ = find("direct.factor");
   const at::Tensor amplitude = find("direct.amplitude");

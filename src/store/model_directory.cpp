@@ -165,11 +165,7 @@ std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::s
 
 // Models of format 1 had a posterior factor or nothing.
 void read_posterior(FittedModel& model, const Json& json, const TensorState& tensors, const std::string& path) {
-  const auto find = [&](const std::string& name) {
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const auto& each) { return each.first == name; });
-    return found == tensors.end() ? at::Tensor() : found->second;
-  };
+  const auto find = [&](const std::string& name) { return find_tensor(tensors, name); };
   model.factor = find("factor");
   const Posterior before = model.factor.defined() ? Posterior::exact : Posterior::ensemble;
   model.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : before;

@@ -14,7 +14,7 @@ constexpr double kLargestSize = 16384.0;  // of a side, in pixels
 constexpr double kMostBands = 65536.0;
 
 [[noreturn]] void fail(std::size_t position, const std::string& message) {
-  throw UsageError("formula column " + std::to_string(position) + ": " + message);
+  throw UsageError(where(position) + message);
 }
 
 std::optional<Argument> take(Call& call, std::string_view name) {
@@ -26,8 +26,6 @@ std::optional<Argument> take(Call& call, std::string_view name) {
   return argument;
 }
 
-std::string quantity_text(const Quantity& quantity) { return number_text(quantity.number) + quantity.unit; }
-
 std::string file_name(const Argument& argument) {
   if (argument.kind != Argument::Kind::text || argument.word.empty()) {
     fail(argument.position, argument.name + " must be a file's name in quotes, as in " + argument.name + "=\"file\"");
@@ -38,7 +36,7 @@ std::string file_name(const Argument& argument) {
 std::string choice(const Argument& argument, const std::vector<std::string>& choices) {
   const std::string known = "; " + join_words(choices) + " are known";
   if (argument.kind != Argument::Kind::word) fail(argument.position, argument.name + " must be a word" + known);
-  if (std::find(choices.begin(), choices.end(), argument.word) == choices.end()) {
+  if (!contains(choices, argument.word)) {
     const std::string guess = did_you_mean(argument.word, choices);
     fail(argument.position,
          "no " + argument.name + " named \"" + argument.word + "\"" + (guess.empty() ? known : guess));
@@ -52,7 +50,7 @@ std::vector<std::int64_t> whole_numbers(const Argument& argument, double most, c
   std::vector<std::int64_t> numbers;
   for (const Quantity& each : argument.values) {
     if (!each.unit.empty() || each.number != std::floor(each.number) || each.number < 1.0 || each.number > most) {
-      fail(argument.position, argument.name + " has " + quantity_text(each) + " where " + expected + " were expected");
+      fail(argument.position, argument.name + " has " + print(each) + " where " + expected + " were expected");
     }
     numbers.push_back(static_cast<std::int64_t>(each.number));
   }
@@ -67,7 +65,7 @@ double number_up_to(const Argument& argument, std::string_view unit, double most
   const Quantity& given = argument.values[0];
   const std::optional<double> number = given.unit.empty() ? given.number : convert(given.number, given.unit, unit);
   if (!number || *number < 0.0 || *number > most) {
-    fail(argument.position, argument.name + " = " + quantity_text(given) + " is not " + expected);
+    fail(argument.position, argument.name + " = " + print(given) + " is not " + expected);
   }
   return *number;
 }
@@ -75,7 +73,7 @@ double number_up_to(const Argument& argument, std::string_view unit, double most
 // The columns that say which image a row shows go to the settings; those behind them stay the call's.
 void take_columns(Call& call, const std::optional<Argument>& at, ImageSettings& settings) {
   const bool raster = !settings.raster.empty();
-  if (raster && (!at || call.columns.size() != 2)) {
+  if (raster && (!at || call.columns.size() != 2 || call.rest)) {
     fail(call.position, call.name + " cuts patches of a raster around places; say where with at=(latitude, longitude)");
   }
   if (!raster && at) fail(at->position, "at=(...) needs a raster to cut patches of, as in raster=\"dem.tif\"");

@@ -14,21 +14,21 @@ namespace {
 bool reads_images(const ModelSpec& spec) {
   return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
     return std::any_of(term.networks.begin(), term.networks.end(),
-                       [](const Call& call) { return find_network(call.name)->reads == Reads::image; });
+                       [](const NetworkSpec& network) { return network.inputs.image.has_value(); });
   });
 }
 
 bool has_attention(const ModelSpec& spec) {
   return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
     return std::any_of(term.networks.begin(), term.networks.end(),
-                       [](const Call& call) { return call.name == "vit" || call.name == "deepvit"; });
+                       [](const NetworkSpec& network) { return network.name == "vit" || network.name == "deepvit"; });
   });
 }
 
 void one_network_each(const ModelSpec& spec, const std::string& asked) {
   for (const TermSpec& term : spec.terms) {
     if (term.networks.size() < 2) continue;
-    throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
+    throw UsageError(where(term.networks[1].position) + asked +
                      " takes one network in a product, whose posterior is linear; use --posterior ensemble");
   }
 }
@@ -43,7 +43,7 @@ void refuse_closed_forms(const FitOptions& o) {
 // What belongs to a row must make sense where it is used.
 void check_row_terms(const Formula& formula, const Likelihood& likelihood, const FitOptions& o) {
   const auto refuse = [](const RowTerm& term, const std::string& reason) {
-    throw UsageError("formula column " + std::to_string(term.position) + ": " + reason);
+    throw UsageError(where(term.position) + reason);
   };
   const bool draws =
       o.posterior == Posterior::nngp || o.posterior == Posterior::ntk || o.posterior == Posterior::laplace;
@@ -126,11 +126,11 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
     if (term.train_points) {
       throw UsageError(asked + " trains nothing by gradient descent; leave train_points=yes out of the formula");
     }
-    for (const Call& call : term.networks) {
-      const Argument* norm = call.find("norm");
+    for (const NetworkSpec& network : term.networks) {
+      const Argument* norm = network.find("norm");
       if (o.posterior == Posterior::ntk && norm != nullptr && norm->word == "layer") {
-        throw UsageError("formula column " + std::to_string(norm->position) +
-                         ": a network with a layer norm has no tangent kernel in closed form; leave norm out");
+        throw UsageError(where(norm->position) +
+                         "a network with a layer norm has no tangent kernel in closed form; leave norm out");
       }
     }
   }
@@ -172,7 +172,7 @@ void choose_likelihood(const Table& table, const Formula& formula, const std::ve
                     "; use --likelihood categorical");
   }
   if (!formula.transform.empty() && likelihood.target != TargetKind::number) {
-    throw UsageError("formula column " + std::to_string(formula.position) + ": " + formula.transform +
+    throw UsageError(where(formula.position) + formula.transform +
                      "() of the target is for numbers; leave it out with " + asked);
   }
   if (o.own_kernels && likelihood.link != Link::softmax) {

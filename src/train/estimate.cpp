@@ -48,7 +48,7 @@ FitBytes bytes_of(const FitPlan& plan) {
         static_cast<double>(term.features) * static_cast<double>(std::max<std::size_t>(1, term.kernels.size()));
     features += p;
     if (term.networks.empty()) parameters += p;
-    for (const Call& call : term.networks) {
+    for (const NetworkSpec& network : term.networks) {
       NetworkContext context;
       const NetworkInputs& inputs = plan.encoder.networks[source++];
       context.inputs = inputs.numbers();
@@ -56,7 +56,7 @@ FitBytes bytes_of(const FitPlan& plan) {
       context.outputs = static_cast<std::int64_t>(p) * outputs_of(plan.options, plan.encoder);
       context.default_layers = o.layers;
       maps += kUnitsPerPixel * static_cast<double>(context.image.numbers());
-      for (const NamedTensor& each : find_network(call.name)->make(without_sources(call), context)->parameters()) {
+      for (const NamedTensor& each : make_network(network, context)->parameters()) {
         parameters += static_cast<double>(each.value.numel());
         units += static_cast<double>(each.value.size(-1));
       }

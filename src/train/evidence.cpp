@@ -122,7 +122,7 @@ namespace {
 
 constexpr double kWide = 3.0, kNarrow = 0.2;  // of raw numbers: logarithms, mostly
 
-std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& products) {
+std::vector<double> prior_deviations(const Kernel& kernel, const KernelSum& products) {
   std::vector<double> deviations(kernel.parameters().size() + 1, kWide);
   for (std::size_t t = 0; t < products.size(); ++t) {
     for (std::size_t f = 0; f < products[t].size(); ++f) {
@@ -141,7 +141,7 @@ std::vector<double> prior_deviations(const Kernel& kernel, const SumOfProducts& 
 
 }  // namespace
 
-EvidenceSearch::EvidenceSearch(Kernel& kernel, const SumOfProducts& products, std::int64_t rows, Evidence evidence,
+EvidenceSearch::EvidenceSearch(Kernel& kernel, const KernelSum& products, std::int64_t rows, Evidence evidence,
                                std::optional<double> log_noise)
     : kernel_(kernel),
       rows_(static_cast<double>(rows)),

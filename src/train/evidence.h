@@ -51,7 +51,7 @@ class EvidenceSearch {
   using Evidence = std::function<at::Tensor(const at::Tensor& log_noise)>;
 
   // The prior is about the kernel's present parameters. With `log_noise` the noise is held there.
-  EvidenceSearch(Kernel& kernel, const SumOfProducts& products, std::int64_t rows, Evidence evidence,
+  EvidenceSearch(Kernel& kernel, const KernelSum& products, std::int64_t rows, Evidence evidence,
                  std::optional<double> log_noise = {});
 
   const std::vector<double>& start() const { return start_; }

@@ -17,15 +17,11 @@ namespace ick {
 
 namespace {
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 template <class Visit>
 void each_kernel(const ModelSpec& spec, Visit visit) {
   for (const TermSpec& term : spec.terms) {
-    for (const Product& product : term.kernels) {
-      for (const Call& call : product) visit(call);
+    for (const KernelProduct& product : term.kernels) {
+      for (const KernelSpec& kernel : product) visit(kernel);
     }
   }
 }
@@ -60,17 +56,17 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
   }
   std::vector<std::string> places;
   std::string time;
-  each_kernel(spec, [&](const Call& call) {
-    for (const std::string& name : call.columns) {
+  each_kernel(spec, [&](const KernelSpec& kernel) {
+    for (const std::string& name : kernel.columns) {
       const auto unit = units.find(name);
       const bool measures_time = unit != units.end() && is_time_unit(unit->second);
       if (time.empty() && (table.column(name).info.type == ColumnType::time || measures_time)) time = name;
-      if ((call.find("sphere") != nullptr || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+      if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
     }
   });
   for (const TermSpec& term : spec.terms) {
-    for (const Call& call : term.networks) {
-      const std::optional<ImageSettings> image = network_plan(call).image;
+    for (const NetworkSpec& network : term.networks) {
+      const std::optional<ImageSettings>& image = network.inputs.image;
       if (!time.empty() || places.size() >= 2 || !image || image->raster.empty()) continue;
       split.kind = Split::Kind::block;
       split.columns = image->columns;
@@ -80,8 +76,8 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
   }
   if (time.empty() && places.size() < 2 && table.images != nullptr) {
     for (const TermSpec& term : spec.terms) {
-      for (const Call& call : term.networks) {
-        const std::optional<ImageSettings> image = network_plan(call).image;
+      for (const NetworkSpec& network : term.networks) {
+        const std::optional<ImageSettings>& image = network.inputs.image;
         if (!image || !repeats(table.images->find(table, *image))) continue;
         split.kind = Split::Kind::group;
         split.columns = image->columns;
@@ -144,15 +140,15 @@ void keep_levels(const Table& table, const std::vector<std::string>& columns, Fi
 
 // The first column of a place is its latitude.
 void check_places(const ModelSpec& spec, const Table& table, const std::vector<bool>& use) {
-  each_kernel(spec, [&](const Call& call) {
-    if (call.find("sphere") == nullptr || call.columns.empty()) return;
-    const Column& column = table.column(call.columns[0]);
+  each_kernel(spec, [&](const KernelSpec& kernel) {
+    if (!kernel.sphere || kernel.columns.empty()) return;
+    const Column& column = table.column(kernel.columns[0]);
     if (column.info.type == ColumnType::text || column.info.type == ColumnType::category) return;
     for (std::int64_t i = 0; i < table.rows; ++i) {
       if (!use[i] || !(std::abs(column.values[i]) > 90.0)) continue;
       throw DataError("column \"" + column.info.name + "\": row " + std::to_string(i + 1) + " has " +
                       number_text(column.values[i]) +
-                      ", which is not a latitude; on the sphere write latitude first, as in " + call.name +
+                      ", which is not a latitude; on the sphere write latitude first, as in " + kernel.name +
                       "(lat, lon, sphere)");
     }
   });
@@ -164,26 +160,18 @@ std::int64_t count_of(const std::vector<bool>& rows) { return std::count(rows.be
 
 std::vector<std::string> level_columns(const Formula& formula) {
   std::vector<std::string> names;
-  for (const Product& product : canonical(formula.right)) {
-    for (const Call& call : product) {
-      if (call.name != "categorical") continue;
-      for (const std::string& name : call.columns) {
-        if (!contains(names, name)) names.push_back(name);
-      }
-    }
+  for (const Call* call : calls_of(formula.right)) {
+    if (reads_levels(call->name)) add_new(names, call->columns);
   }
   return names;
 }
 
 std::vector<std::string> image_columns(const Formula& formula) {
   std::vector<std::string> names;
-  for (const Product& product : canonical(formula.right)) {
-    for (const Call& call : product) {
-      if (find_network(call.name) == nullptr) continue;
-      const NetworkPlan plan = network_plan(call);
-      if (!plan.image || !plan.image->idx.empty() || !plan.image->raster.empty()) continue;
-      if (!contains(names, plan.image->columns[0])) names.push_back(plan.image->columns[0]);
-    }
+  for (const Call* call : calls_of(formula.right)) {
+    if (find_network(call->name) == nullptr) continue;
+    const std::optional<ImageSettings> image = make_network_spec(*call).inputs.image;
+    if (image && image->idx.empty() && image->raster.empty()) add_new(names, image->columns);
   }
   return names;
 }
@@ -206,9 +194,9 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   plan.offset = spec.formula.offset;
   plan.error = spec.formula.error;
   plan.kernel_columns = spec.kernel_columns;
-  plan.level_columns = level_columns(spec.formula);
+  plan.level_columns = spec.level_columns;
   for (const TermSpec& term : spec.terms) {
-    for (const Call& call : term.networks) plan.networks.push_back(network_plan(call));
+    for (const NetworkSpec& network : term.networks) plan.networks.push_back(network.inputs);
   }
   plan.units = options.units;
   plan.gaps = options.gaps;
@@ -299,7 +287,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   }
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);
-  std::vector<std::string> leveled = level_columns(formula);
+  std::vector<std::string> leveled = plan.spec.level_columns;
   if (likelihood_of(plan.options).has_classes()) leveled.push_back(formula.target);
   keep_levels(table, leveled, plan);
   check_noise_rows(plan);

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::int64_t kFewestImages = 10, kValidationShare = 10;  // one of ten
 
-void check(const Call& call, const PretrainOptions& options) {
-  if (call.name != "vit" && call.name != "deepvit") {
-    throw UsageError("formula column " + std::to_string(call.position) + ": " + call.name +
+void check(const NetworkSpec& network, const PretrainOptions& options) {
+  if (network.name != "vit" && network.name != "deepvit") {
+    throw UsageError(where(network.position) + network.name +
                      " cannot be pre-trained; patches are hidden from transformers, which are vit and deepvit");
   }
   if (!(options.mask > 0.0 && options.mask < 1.0)) {
@@ -170,10 +170,10 @@ std::string list_of(const std::vector<Scaling>& channels, double Scaling::*part)
 
 }  // namespace
 
-Pretrained pretrain(const Table& table, const Call& call, const PretrainOptions& options,
+Pretrained pretrain(const Table& table, const NetworkSpec& network, const PretrainOptions& options,
                     const std::function<void(const Progress&)>& progress) {
-  check(call, options);
-  const NetworkPlan plan{{}, {}, network_plan(call).image};
+  check(network, options);
+  const NetworkPlan plan{{}, {}, network.inputs.image};
   const ImageRows found =
       find_rows(table, *plan.image, held_out(table, options.holdout, seed_for(options.seed, "holdout")));
 
@@ -190,15 +190,15 @@ Pretrained pretrain(const Table& table, const Call& call, const PretrainOptions&
   context.inputs = 0;
   context.image = images.shape;
   context.seed = seed_for(options.seed, "encoder");
-  const auto network = find_network(call.name)->make(without_sources(call), context);
-  const Vit& vit = dynamic_cast<const Vit&>(*network);
+  const auto made = make_network(network, context);
+  const Vit& vit = dynamic_cast<const Vit&>(*made);
   if (vit.patches() < 2) {
-    throw UsageError("formula column " + std::to_string(call.position) +
-                     ": the images are one patch each, and one of two has to be hidden; give a smaller patch");
+    throw UsageError(where(network.position) +
+                     "the images are one patch each, and one of two has to be hidden; give a smaller patch");
   }
   const MaskedAutoencoder model(
       vit, {options.mask, options.decoder_width, options.decoder_depth, seed_for(options.seed, "decoder")});
-  Pretraining run(model, training, validation, augmentation_of(call), options);
+  Pretraining run(model, training, validation, network.augmentation, options);
 
   Pretrained result;
   result.images = training.size(), result.validation_images = validation.size();
@@ -222,7 +222,7 @@ Pretrained pretrain(const Table& table, const Call& call, const PretrainOptions&
 
   for (const NamedTensor& each : vit.encoder()) result.tensors.emplace_back(each.path, each.value.detach());
   result.metadata = {{"format", kPretrainedFormat},
-                     {"call", print(call)},
+                     {"call", network.text},
                      {"channel_means", list_of(images.channels, &Scaling::mean)},
                      {"channel_deviations", list_of(images.channels, &Scaling::sd)},
                      {"explained", number_text(result.explained)}};

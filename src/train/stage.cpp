@@ -22,8 +22,8 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeastNoise = 1e-4;  // sd, of the target's: below, nothing is learned and factors suffer
 
-SumOfProducts products_of(const ModelSpec& spec) {
-  SumOfProducts products;
+KernelSum products_of(const ModelSpec& spec) {
+  KernelSum products;
   for (const TermSpec& term : spec.terms) products.insert(products.end(), term.kernels.begin(), term.kernels.end());
   return products;
 }

@@ -56,7 +56,7 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
   if (!training_.images.empty()) {
     std::vector<Augmentation> augmentations;
     for (const TermSpec& term : model.spec().terms) {
-      for (const Call& call : term.networks) augmentations.push_back(augmentation_of(call));
+      for (const NetworkSpec& network : term.networks) augmentations.push_back(network.augmentation);
     }
     loader_ = std::make_unique<Loader>(training_, std::move(augmentations), options_.seed, options_.loaders);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
 #include "ick/kernel/periodogram.h"
 #include "train/evidence.h"
 #include "train/lbfgs.h"
@@ -25,9 +26,9 @@ constexpr int kScreening = 6, kPolishing = 40;  // steps of L-BFGS for each cand
 constexpr std::int64_t kMostSurrogateColumns = 64;
 
 // Kernels that start from the spectrum.
-bool repeats(const Call& call) {
-  if (call.name == "spectral_mixture") return call.find("mean") == nullptr;
-  return (call.name == "periodic" || call.name == "cosine") && call.find("period") == nullptr;
+bool repeats(const KernelSpec& kernel) {
+  if (kernel.name == "spectral_mixture") return kernel.find("mean") == nullptr;
+  return (kernel.name == "periodic" || kernel.name == "cosine") && kernel.find("period") == nullptr;
 }
 
 // Rows with the least values of the first kernel column from `from` on, in their order: one pass, without sorting all.
@@ -132,37 +133,49 @@ at::Tensor coarse_inputs(const Dataset& rows, std::size_t source) {
 // The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order,
 // so that parameters have the same paths in both.
 struct Surrogate {
-  SumOfProducts products;
+  KernelSum products;
   std::vector<std::string> names;
   std::vector<InputSummary> inputs;
   at::Tensor x;
 };
+
+// The first id that no kernel of the model has.
+std::size_t free_id(const ModelSpec& spec) {
+  std::size_t last = 0;
+  for (const TermSpec& term : spec.terms) {
+    for (const KernelProduct& product : term.kernels) {
+      for (const KernelSpec& kernel : product) last = std::max(last, kernel.id);
+    }
+  }
+  return last + 1;
+}
 
 Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows) {
   Surrogate s;
   std::vector<at::Tensor> columns = {rows.x};
   for (const KernelColumn& column : encoder.kernel_columns) s.inputs.push_back(column.summary);
   std::size_t source = 0;
-  SumOfProducts without_kernels;
+  const std::size_t first_id = free_id(spec);
+  KernelSum without_kernels;
   for (std::size_t t = 0; t < spec.terms.size(); ++t) {
     const TermSpec& term = spec.terms[t];
-    Product stand_ins;
+    KernelProduct stand_ins;
     for (std::size_t a = 0; a < term.networks.size(); ++a, ++source) {
       const at::Tensor inputs = coarse_inputs(rows, source);
-      Call call;
-      call.name = "rbf";
-      call.position = 1'000'000 + source;  // its own place: shared by the products of this term
+      KernelSpec stand_in;
+      stand_in.name = "rbf";
+      stand_in.id = first_id + source;  // its own: shared by the products of this term
       for (std::int64_t d = 0; d < std::min(inputs.size(1), kMostSurrogateColumns); ++d) {
         InputSummary summary;
         summary.name = "network" + std::to_string(source + 1) + "#" + std::to_string(d + 1);
         summary.low = -2.0, summary.high = 2.0;  // of standardised numbers
-        call.columns.push_back(summary.name);
+        stand_in.columns.push_back(summary.name);
         s.inputs.push_back(std::move(summary));
       }
-      columns.push_back(inputs.narrow(1, 0, std::ssize(call.columns)));
-      stand_ins.push_back(std::move(call));
+      columns.push_back(inputs.narrow(1, 0, std::ssize(stand_in.columns)));
+      stand_ins.push_back(std::move(stand_in));
     }
-    for (Product product : term.kernels) {
+    for (KernelProduct product : term.kernels) {
       product.insert(product.end(), stand_ins.begin(), stand_ins.end());
       s.products.push_back(std::move(product));
       s.names.push_back("term" + std::to_string(t + 1));
@@ -176,7 +189,7 @@ Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Da
 }
 
 // Raw columns of parameters that the formula does not state, by the end of their path.
-std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const SumOfProducts& products,
+std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const KernelSum& products,
                                                     const std::string& name) {
   std::vector<std::vector<std::int64_t>> found;
   std::vector<std::int64_t> seen;
@@ -201,7 +214,7 @@ std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const 
 
 // What measures each raw number and log s^2 in the search: one, but for a period that the formula states, which is near
 // the truth: a radian at the ends of the range. A percent of a day is little over a week and everything over a year.
-std::vector<double> units_of(const Kernel& kernel, const SumOfProducts& products, const at::Tensor& x) {
+std::vector<double> units_of(const Kernel& kernel, const KernelSum& products, const at::Tensor& x) {
   std::vector<double> units(kernel.parameters().size() + 1, 1.0);
   const at::Tensor range = std::get<0>(x.max(0)) - std::get<0>(x.min(0));  // (D)
   for (std::size_t t = 0; t < products.size(); ++t) {
@@ -241,11 +254,10 @@ void limit_variance(Model& model, const at::Tensor& x) {
 void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likelihood& likelihood, std::uint64_t seed,
                       Encoder& encoder) {
   const auto wanted = [&](const KernelColumn& column) {
-    const auto reads = [&](const Call& call) {
-      return repeats(call) &&
-             std::find(call.columns.begin(), call.columns.end(), column.info.name) != call.columns.end();
+    const auto reads = [&](const KernelSpec& kernel) {
+      return repeats(kernel) && contains(kernel.columns, column.info.name);
     };
-    const auto any = [&](const Product& product) { return std::any_of(product.begin(), product.end(), reads); };
+    const auto any = [&](const KernelProduct& product) { return std::any_of(product.begin(), product.end(), reads); };
     return column.levels.empty() && std::any_of(spec.terms.begin(), spec.terms.end(), [&](const TermSpec& term) {
              return std::any_of(term.kernels.begin(), term.kernels.end(), any);
            });

@@ -79,6 +79,15 @@ TEST(NumberText, IsShort) {
   EXPECT_EQ(number_text(-2.2250738585072014e-308), "-2.2250738585072014e-308");
 }
 
+TEST(Names, AreAddedOnce) {
+  std::vector<std::string> names = {"b", "a"};
+  add_new(names, std::vector<std::string>{"c", "a", "d", "c"});
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "a", "c", "d"}));
+  EXPECT_TRUE(contains(names, "d"));
+  EXPECT_FALSE(contains(names, "A"));
+  EXPECT_FALSE(contains({}, ""));
+}
+
 TEST(NumberText, ReadsBackAsTheSameNumber) {
   Random random(21);
   int finite = 0;

@@ -351,6 +351,36 @@ TEST(Canonical, HasTheValueOfTheTree) {
   EXPECT_GT(multiplied_out, 100);
 }
 
+using Ids = std::vector<std::vector<std::size_t>>;
+
+Ids ids_of(const SumOfProducts& sum) {
+  Ids ids;
+  for (const Product& product : sum) {
+    auto& factors = ids.emplace_back();
+    for (const Call& call : product) factors.push_back(call.id);
+  }
+  return ids;
+}
+
+// a (b + c) (d + a): the last one is another `a`. Ids do not come from places in the text, which code need not give.
+TEST(Canonical, ACallHasOneIdInAllItsProducts) {
+  Expression tree = parse_expression("a() * (b() + c()) * (d() + a())");
+  const Ids expected = {{1, 2, 4}, {1, 2, 5}, {1, 3, 4}, {1, 3, 5}};
+  EXPECT_EQ(ids_of(canonical(tree)), expected);
+  for (Expression& sum : tree.operands) {
+    sum.call.position = 0;
+    for (Expression& each : sum.operands) each.call.position = 0;
+  }
+  EXPECT_EQ(ids_of(canonical(tree)), expected);
+}
+
+TEST(CallsOf, FromLeftToRight) {
+  const Expression tree = parse_expression("a() * (b(f(x)) + c() * d()) + e()");
+  std::string names;
+  for (const Call* call : calls_of(tree)) names += call->name;
+  EXPECT_EQ(names, "abcde");
+}
+
 TEST(Canonical, RefusesToGrowWithoutBound) {
   const auto power = [](int sums) { return parse_expression(repeat("(a() + b()) * ", sums - 1) + "(a() + b())"); };
   EXPECT_EQ(canonical(power(13)).size(), 8192u);

@@ -41,7 +41,7 @@ const Columns& times() {
 
 Kernel bound(const std::string& text, std::int64_t members = 1, std::uint64_t seed = 0,
              const Columns& columns = inputs()) {
-  return Kernel(canonical(parse_expression(text)), columns, {members, seed});
+  return Kernel(make_kernel_sum(parse_expression(text)), columns, {members, seed});
 }
 
 at::Tensor rows(std::int64_t n, std::uint64_t seed) {
@@ -393,12 +393,29 @@ TEST(KernelMessages, WrongUnits) {
   for (const Message& each : all) EXPECT_EQ(error_of(each.text, times()), each.message) << each.text;
 }
 
+// Which kernels are one is said by their ids, not by where or how they were written.
+TEST(Kernel, KernelsOfOneIdShareTheirParameters) {
+  KernelSpec a, b;
+  a.name = "rbf", a.columns = {"t"};
+  b.name = "linear", b.columns = {"lat"};
+  const auto parameters = [&](std::size_t first, std::size_t second) {
+    KernelSpec again = a;
+    a.id = first, again.id = second;
+    return Kernel({{a, b}, {again}}, inputs()).parameters().size();
+  };
+  const std::int64_t linear = bound("linear(lat)").parameters().size(), rbf = bound("rbf(t)").parameters().size();
+  EXPECT_EQ(parameters(7, 7), linear + rbf);
+  EXPECT_EQ(parameters(7, 8), linear + 2 * rbf);
+  EXPECT_EQ(parameters(0, 0), linear + 2 * rbf);
+}
+
 TEST(KernelMessages, CallsMadeInCodeHaveNoColumnPositions) {
   Call call;
   call.name = "rbf";
   call.columns = {"height"};
   call.position = 3;
-  EXPECT_EQ(message_of([&] { Kernel({{call}}, inputs()); }), "formula column 3: no column named \"height\"");
+  EXPECT_EQ(message_of([&] { Kernel({{make_kernel_spec(call)}}, inputs()); }),
+            "formula column 3: no column named \"height\"");
 }
 
 TEST(KernelMessages, WrongData) {

@@ -155,7 +155,7 @@ TEST(Periodogram, KernelsThatRepeatStartThere) {
   input.low = 1000.0;
   input.high = 1010.0;
   input.frequencies = strongest_frequencies(series.x, series.y, 2);
-  const Kernel kernel(canonical(parse_expression("spectral_mixture(t, components=3) + periodic(t)")), {input});
+  const Kernel kernel(make_kernel_sum(parse_expression("spectral_mixture(t, components=3) + periodic(t)")), {input});
   const at::Tensor means = kernel.parameters().natural("term1.t.spectral_mixture.mean")[0];
   EXPECT_NEAR(means[0].item<double>(), 0.7, 0.01);
   EXPECT_NEAR(means[1].item<double>(), 3.1, 0.01);

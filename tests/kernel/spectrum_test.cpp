@@ -233,7 +233,7 @@ Kernel simple(const std::string& text) {
   InputSummary a, b;
   a.name = "a";
   b.name = "b";
-  return Kernel(canonical(parse_expression(text)), {a, b});
+  return Kernel(make_kernel_sum(parse_expression(text)), {a, b});
 }
 
 TEST(Spectrum, WhatHasNoneSaysSo) {

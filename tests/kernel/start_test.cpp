@@ -26,7 +26,7 @@ Data start_data(const LawCase& each) {
 }
 
 Kernel started(const LawCase& each, std::int64_t members, std::uint64_t seed) {
-  return Kernel(canonical(parse_expression(each.formula())), start_data(each).inputs, {members, seed});
+  return Kernel(make_kernel_sum(parse_expression(each.formula())), start_data(each).inputs, {members, seed});
 }
 
 class Start : public Law {};
@@ -96,7 +96,7 @@ InputSummary column(const std::string& name, double low, double high, double siz
 }
 
 Kernel kernel_of(const std::string& text, const std::vector<InputSummary>& inputs) {
-  return Kernel(canonical(parse_expression(text)), inputs, {40, 5});
+  return Kernel(make_kernel_sum(parse_expression(text)), inputs, {40, 5});
 }
 
 double typical(const Kernel& kernel, const std::string& path, std::int64_t i = 0) {

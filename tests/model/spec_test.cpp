@@ -37,6 +37,28 @@ TEST(Spec, KernelsThatShareTheirNetworksAreOneTerm) {
             Names{"mlp(a) * mlp(b) * (rbf(t) * linear(t) + constant())"});
 }
 
+// Also in a formula that was made in code, where calls have no place.
+TEST(Spec, WhatIsWrittenOnceHasOneId) {
+  Formula formula = parse_formula("y ~ (mlp(a) + mlp(a)) * (rbf(t) + rbf(t)) * linear(b)");
+  const auto forget = [](auto& self, Expression& tree) -> void {
+    tree.call.position = 0;
+    for (Expression& operand : tree.operands) self(self, operand);
+  };
+  for (const bool in_code : {false, true}) {
+    if (in_code) forget(forget, formula.right);
+    const ModelSpec spec = make_spec(formula, kColumns);
+    ASSERT_EQ(spec.terms.size(), 2u);
+    const TermSpec &first = spec.terms[0], &second = spec.terms[1];
+    EXPECT_EQ(print(first), "mlp(a) * (rbf(t) * linear(b) + rbf(t) * linear(b))");
+    EXPECT_EQ(print(second), print(first));
+    EXPECT_NE(first.networks[0].id, second.networks[0].id);
+    EXPECT_NE(first.kernels[0][0].id, first.kernels[1][0].id);
+    EXPECT_EQ(first.kernels[0][1].id, first.kernels[1][1].id);
+    EXPECT_NE(first.kernels[0][1].id, 0u);
+    for (const std::size_t k : {0, 1}) EXPECT_EQ(first.kernels[k][0].id, second.kernels[k][0].id);
+  }
+}
+
 TEST(Spec, NetworksWrittenTwiceAreTwo) {
   EXPECT_EQ(terms_of(spec_of("y ~ mlp(a) * rbf(t) + mlp(a) * rbf(t)")), (Names{"mlp(a) * rbf(t)", "mlp(a) * rbf(t)"}));
   EXPECT_EQ(terms_of(spec_of("y ~ mlp(a) * rbf(t) + mlp(a) * periodic(t)")),
@@ -67,13 +89,29 @@ TEST(Spec, ShareOfThePriorVariance) {
 
 TEST(Spec, DotStandsForTheColumnsNotUsedElsewhere) {
   const ModelSpec spec = spec_of("y ~ mlp(.) * periodic(t) + matern32(lat, lon, sphere)");
-  EXPECT_EQ(spec.terms[0].networks[0].columns, (Names{"a", "b", "site"}));
-  EXPECT_FALSE(spec.terms[0].networks[0].rest);
+  EXPECT_EQ(spec.terms[0].networks[0].inputs.columns, (Names{"a", "b", "site"}));
+  EXPECT_EQ(spec.terms[0].networks[0].text, "mlp(a, b, site)");
   EXPECT_EQ(spec.network_columns, (Names{"a", "b", "site"}));
-  EXPECT_EQ(spec_of("y ~ mlp(t, .) + linear(a)").terms[0].networks[0].columns, (Names{"t", "b", "lat", "lon", "site"}));
+  EXPECT_EQ(spec_of("y ~ mlp(t, .) + linear(a)").terms[0].networks[0].inputs.columns,
+            (Names{"t", "b", "lat", "lon", "site"}));
   const ModelSpec two = spec_of("y ~ mlp(.) + mlp(.) * mlp(a)");
-  EXPECT_EQ(two.terms[0].networks[0].columns, (Names{"b", "t", "lat", "lon", "site"}));
-  EXPECT_EQ(two.terms[1].networks[0].columns, two.terms[0].networks[0].columns);
+  EXPECT_EQ(two.terms[0].networks[0].inputs.columns, (Names{"b", "t", "lat", "lon", "site"}));
+  EXPECT_EQ(two.terms[1].networks[0].inputs.columns, two.terms[0].networks[0].inputs.columns);
+}
+
+TEST(Spec, SaysWhoReadsWhichColumn) {
+  const ModelSpec spec = spec_of(
+      "y ~ cnn(site, a, .) * mlp(trees(b, n=4), a) * rbf(t) + categorical(lon, rank=1) + matern32(lat, t, sphere)");
+  EXPECT_EQ(spec.network_columns, (Names{"site", "a", "b"}));
+  EXPECT_EQ(spec.kernel_columns, (Names{"t", "lon", "lat"}));
+  EXPECT_EQ(spec.level_columns, Names{"lon"});
+}
+
+TEST(Spec, DotWhereNoMoreColumnsAreRead) {
+  EXPECT_EQ(refusal<UsageError>("y ~ cnn(.)"),
+            "formula column 5: cnn reads images, and no column says which; name it, as in cnn(image)");
+  EXPECT_EQ(refusal<UsageError>("y ~ cnn(raster=\"dem.tif\", at=(lat, lon), ., size=8)"),
+            "formula column 5: cnn cuts patches of a raster around places; say where with at=(latitude, longitude)");
 }
 
 TEST(Spec, OptionsOfTermsAreReadAndTakenAway) {

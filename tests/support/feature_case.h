@@ -44,7 +44,7 @@ inline at::Tensor standard_normal_rows(std::int64_t n, std::int64_t columns, std
 
 inline Kernel kernel_on(const std::string& formula, const at::Tensor& x, const std::vector<std::string>& names,
                         const std::vector<int>& levels = {}, const KernelOptions& options = {}) {
-  return {canonical(parse_expression(formula)), summarise(x, names, levels), options};
+  return {make_kernel_sum(parse_expression(formula)), summarise(x, names, levels), options};
 }
 
 // Natural values around one (1500 for km, 0.3 for frequencies), different for every member and number. On

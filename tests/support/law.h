@@ -84,7 +84,7 @@ inline at::Tensor law_parameters(const Kernel& kernel, Random& random) {
 }
 
 inline Kernel law_kernel(const LawCase& each, std::int64_t members, std::uint64_t seed) {
-  Kernel kernel(canonical(parse_expression(each.formula())), law_inputs(each), {members, seed});
+  Kernel kernel(make_kernel_sum(parse_expression(each.formula())), law_inputs(each), {members, seed});
   Random random(seed);
   const at::Tensor values = law_parameters(kernel, random);
   for (const Parameter& parameter : kernel.parameters().parameters()) {

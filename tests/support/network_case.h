@@ -18,8 +18,7 @@ inline const std::vector<std::string> kActivationNames = {"relu", "gelu", "silu"
 inline const std::vector<std::string> kNormNames = {"none", "layer"};
 
 inline std::unique_ptr<Network> make_network(const std::string& call_text, const NetworkContext& context) {
-  const Call call = parse_expression(call_text).call;
-  return find_network(call.name)->make(call, context);
+  return make_network(make_network_spec(parse_expression(call_text).call), context);
 }
 
 inline at::Tensor parameter_of(const Network& network, std::string_view path) {

@@ -100,7 +100,7 @@ TEST(FusedEvidence, IsTheExactOne) {
       x.select(1, 3).copy_(at::arange(rows, at::kDouble).remainder(3.0));
       x.narrow(1, 4, 2).mul_(20.0);  // degrees
       const at::Tensor y = standard_normal_rows(rows, targets, 4);
-      Kernel kernel(canonical(parse_expression(text)),
+      Kernel kernel(make_kernel_sum(parse_expression(text)),
                     summarise(x, {"t", "s", "u", "level", "lat", "lon"}, {0, 0, 0, 3, 0, 0}));
       scatter_parameters(kernel, 6, 1.1);
       const at::Tensor raw = kernel.parameters().raw();
@@ -202,7 +202,7 @@ TEST(LinearEvidence, GradientIsThatOfDifferences) {
 // A normal of deviation three about the start of each raw number, of 0.2 about what the formula states, over the rows.
 TEST(EvidenceSearch, HasAWeakPrior) {
   const at::Tensor x = standard_normal_rows(12, 2, 1), y = standard_normal_rows(12, 1, 2).squeeze(1);
-  const SumOfProducts products = canonical(parse_expression("rbf(t, lengthscale=0.7) * matern12(s)"));
+  const KernelSum products = make_kernel_sum(parse_expression("rbf(t, lengthscale=0.7) * matern12(s)"));
   Kernel kernel(products, summarise(x, {"t", "s"}));
   const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 0.4, x, y, log_noise); };
   EvidenceSearch search(kernel, products, 12, evidence);
@@ -236,7 +236,7 @@ TEST(EvidenceSearch, HasAWeakPrior) {
 
 TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
   const at::Tensor x = standard_normal_rows(40, 1, 1), y = (2.0 * x).sin().squeeze(1);
-  const SumOfProducts products = canonical(parse_expression("rbf(t)"));
+  const KernelSum products = make_kernel_sum(parse_expression("rbf(t)"));
   Kernel kernel(products, summarise(x, {"t"}));
   const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 1.0, x, y, log_noise); };
   EvidenceSearch search(kernel, products, 40, evidence, std::log(0.05));
@@ -250,7 +250,7 @@ TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
 // A valley a thousand times as narrow in one direction as in the other: with units that say so, few steps lead there.
 TEST(EvidenceSearch, MeasuresNumbersInUnits) {
   const at::Tensor x = at::arange(200, at::kDouble).unsqueeze(1), y = (x * (2.0 * std::numbers::pi / 7.003)).sin();
-  const SumOfProducts products = canonical(parse_expression("periodic(t, period=7)"));
+  const KernelSum products = make_kernel_sum(parse_expression("periodic(t, period=7)"));
   const auto found = [&](bool with_units) {
     Kernel kernel(products, summarise(x, {"t"}));
     EvidenceSearch search(kernel, products, 200, ExactEvidence(kernel, 1.0, x, y.squeeze(1)));

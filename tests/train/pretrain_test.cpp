@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kSide = 16;
 constexpr const char* kCall = "vit(row, idx=\"waves.idx\", patch=4, width=32, depth=2, heads=4, hidden=64)";
 
-Call call_of(const std::string& text) { return parse_expression(text).call; }
+NetworkSpec spec_of(const std::string& text) { return make_network_spec(parse_expression(text).call); }
 
 // Waves of one length, upright or lying, anywhere: what is seen of one tells the rest. Columns: row, and part, which is
 // 1 for the last `others` rows; their images are noise from `noise`.
@@ -65,7 +65,7 @@ TEST(Pretrain, LearnsWhatTheSeenTellsOfTheHidden) {
   const ImageFolder folder;
   const Table table = waves_table(folder, 400);
   std::vector<double> losses, explained;
-  const Pretrained made = pretrain(table, call_of(kCall), few(30), [&](const Progress& p) {
+  const Pretrained made = pretrain(table, spec_of(kCall), few(30), [&](const Progress& p) {
     EXPECT_EQ(p.epoch, std::ssize(losses) + 1);
     losses.push_back(p.loss), explained.push_back(p.validation);
   });
@@ -88,30 +88,30 @@ TEST(Pretrain, TheSameSeedGivesTheSameBits) {
   const ImageFolder folder;
   const Table table = waves_table(folder, 40);
   PretrainOptions options = few(2);
-  const Pretrained one = pretrain(table, call_of(kCall), options);
+  const Pretrained one = pretrain(table, spec_of(kCall), options);
   options.loaders = 1;
-  expect_equal(one, pretrain(table, call_of(kCall), options));
+  expect_equal(one, pretrain(table, spec_of(kCall), options));
   options.seed = 1;
-  EXPECT_FALSE(at::equal(one.tensors[0].second, pretrain(table, call_of(kCall), options).tensors[0].second));
+  EXPECT_FALSE(at::equal(one.tensors[0].second, pretrain(table, spec_of(kCall), options).tensors[0].second));
 }
 
 TEST(Pretrain, ImagesOfTheHoldoutHaveNoPart) {
   const ImageFolder folder;
   PretrainOptions options = few(2);
   options.holdout = parse_split("part == 1");
-  const Pretrained one = pretrain(waves_table(folder, 60, 20, 1), call_of(kCall), options);
+  const Pretrained one = pretrain(waves_table(folder, 60, 20, 1), spec_of(kCall), options);
   EXPECT_EQ(one.images + one.validation_images, 40);
-  expect_equal(one, pretrain(waves_table(folder, 60, 20, 2), call_of(kCall), options));
+  expect_equal(one, pretrain(waves_table(folder, 60, 20, 2), spec_of(kCall), options));
   const Table other = waves_table(folder, 60, 20, 1);
   options.holdout = {};
-  EXPECT_FALSE(at::equal(one.tensors[0].second, pretrain(other, call_of(kCall), options).tensors[0].second));
+  EXPECT_FALSE(at::equal(one.tensors[0].second, pretrain(other, spec_of(kCall), options).tensors[0].second));
 
   // An image that rows on both sides show is held out.
   options.holdout = parse_split("part == 1");
   Table shared = waves_table(folder, 60, 20, 1);
   set_value(shared.columns[0], 59, 0.0);
   set_value(shared.columns[0], 1, 2.0);
-  const Pretrained without = pretrain(shared, call_of(kCall), options);
+  const Pretrained without = pretrain(shared, spec_of(kCall), options);
   EXPECT_EQ(without.images + without.validation_images, 38);
 }
 
@@ -130,21 +130,21 @@ TEST(Pretrain, ABrokenImageOfTheHoldoutDoesNotMatter) {
   }
   Table table = table_of({column_of("part", part), text_column("image", names)});
   table.images = std::make_shared<ImageStore>(folder.path());
-  const Call call = call_of("vit(image, patch=4, width=8, depth=1, heads=2, hidden=8)");
+  const NetworkSpec network = spec_of("vit(image, patch=4, width=8, depth=1, heads=2, hidden=8)");
   PretrainOptions options = few(1);
   options.holdout = parse_split("part == 1");
-  const Pretrained made = pretrain(table, call, options);
+  const Pretrained made = pretrain(table, network, options);
   EXPECT_EQ(made.images + made.validation_images, 12);
   options.holdout = {};
-  EXPECT_THROW(pretrain(table, call, options), DataError);
+  EXPECT_THROW(pretrain(table, network, options), DataError);
 }
 
 TEST(Pretrain, EveryParameterOfTheEncoderLearns) {
   for (const std::string name : {"vit", "deepvit"}) {
     NetworkContext context;
     context.inputs = 0, context.image = {2, 8, 12};
-    const auto network = find_network(name)->make(
-        call_of(name + "(image, patch=4, width=8, depth=2, heads=2, hidden=6, layers=5)"), context);
+    const auto network =
+        make_network(spec_of(name + "(image, patch=4, width=8, depth=2, heads=2, hidden=6, layers=5)"), context);
     const Vit& vit = dynamic_cast<const Vit&>(*network);
     EXPECT_EQ(vit.encoder().size() + 4, vit.parameters().size());  // two dense layers are the readout's
     const MaskedAutoencoder model(vit, {0.5, 12, 2, 7});
@@ -165,8 +165,7 @@ TEST(Pretrain, EveryParameterOfTheEncoderLearns) {
 TEST(Pretrain, TheHiddenIsNotSeen) {
   NetworkContext context;
   context.inputs = 0, context.image = {1, 8, 8};
-  const auto network =
-      find_network("vit")->make(call_of("vit(image, patch=4, width=8, depth=2, heads=2, hidden=6)"), context);
+  const auto network = make_network(spec_of("vit(image, patch=4, width=8, depth=2, heads=2, hidden=6)"), context);
   const MaskedAutoencoder model(dynamic_cast<const Vit&>(*network), {0.5, 8, 1, 7});
   const at::Tensor order = at::tensor({3, 1, 0, 2}, at::kLong).view({1, 4});  // hidden: the right half of the image
   at::Tensor x = at::empty({8, 8});
@@ -189,14 +188,13 @@ TEST(Pretrain, TheHiddenIsNotSeen) {
 
 TEST(Pretrain, AFormulaStartsFromIt) {
   const ImageFolder folder;
-  const Pretrained made = pretrain(waves_table(folder, 40), call_of(kCall), few(1));
+  const Pretrained made = pretrain(waves_table(folder, 40), spec_of(kCall), few(1));
   const std::string file = folder.path() + "/encoder.safetensors";
   write_file(file, safetensors_bytes(made.tensors, made.metadata));
   NetworkContext context;
   context.inputs = 0, context.image = {1, kSide, kSide}, context.members = 3, context.outputs = 2;
   const auto make = [&](const std::string& arguments) {
-    return find_network("vit")->make(
-        call_of("vit(image, heads=4, hidden=64, " + arguments + ", start=\"" + file + "\")"), context);
+    return make_network(spec_of("vit(image, heads=4, hidden=64, " + arguments + ", start=\"" + file + "\")"), context);
   };
   const auto message = [&](const std::string& arguments) -> std::string {
     try {
@@ -236,7 +234,7 @@ TEST(Pretrain, BadInput) {
     PretrainOptions options = few(1);
     options.mask = mask;
     try {
-      pretrain(table, call_of(call), options);
+      pretrain(table, spec_of(call), options);
     } catch (const UsageError& error) {
       return error.what();
     } catch (const DataError& error) {
@@ -257,9 +255,9 @@ TEST(Pretrain, BadInput) {
 TEST(Pretrain, ThereMustBeSomethingToHide) {
   const ImageFolder folder;
   const Table table = waves_table(folder, 12);
-  EXPECT_THROW(pretrain(table, call_of("vit(row, idx=\"waves.idx\", patch=16)"), few(1)), UsageError);
+  EXPECT_THROW(pretrain(table, spec_of("vit(row, idx=\"waves.idx\", patch=16)"), few(1)), UsageError);
   folder.write_idx("plain.idx", std::vector<std::uint8_t>(12 * 64, 7), 8);
-  EXPECT_THROW(pretrain(table, call_of("vit(row, idx=\"plain.idx\", patch=4)"), few(1)), DataError);
+  EXPECT_THROW(pretrain(table, spec_of("vit(row, idx=\"plain.idx\", patch=4)"), few(1)), DataError);
 }
 
 }  // namespace

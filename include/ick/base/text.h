@@ -17,6 +17,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 // "a, b and c"
 std::string join_words(std::span<const std::string> words);
 
+bool contains(std::span<const std::string> names, std::string_view name);
+void add_new(std::vector<std::string>& names, std::span<const std::string> more);  // those not among them yet, behind
+
 // Well-formed UTF-8 (RFC 3629): what JSON can hold.
 bool is_utf8(std::string_view text);
 

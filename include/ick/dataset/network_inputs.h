@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ick/dataset/trees.h"
+#include "ick/net/spec.h"
 #include "ick/table/image.h"
 #include "ick/table/table.h"
 
@@ -69,18 +70,6 @@ struct RowImages {
 
   // Standardised pixels of one image; noughts where there is none. A seed draws an augmentation.
   void load(std::int64_t image, float* to, const Augmentation& augmentation = {}, std::uint64_t seed = 0) const;
-};
-
-// What the formula asks for.
-struct TreesPlan {
-  std::vector<std::string> columns;
-  std::int64_t count = 10;
-  int depth = 2;
-};
-struct NetworkPlan {
-  std::vector<std::string> columns;
-  std::vector<TreesPlan> trees = {};
-  std::optional<ImageSettings> image = {};
 };
 
 // On the rows of `table` where `use` is true.

@@ -16,6 +16,9 @@ struct Quantity {
   bool operator==(const Quantity&) const = default;
 };
 
+// "formula column 17: ", which a message about a place in the formula begins with.
+std::string where(std::size_t position);
+
 // What a formula says about one parameter or option of a call.
 //   period=1y                      start at 1y
 //   lengthscale=[0.1, 3]           start at one value per input
@@ -37,6 +40,8 @@ struct Argument {
   bool operator==(const Argument& other) const;  // position does not count
 };
 
+const Argument* find_argument(const std::vector<Argument>& arguments, std::string_view name);  // null when absent
+
 // name(column, column, argument=value): a kernel or a network on its columns, or on transformations of columns, which
 // are calls themselves: mlp(a, trees(b, n=10)).
 struct Call {
@@ -47,10 +52,11 @@ struct Call {
   std::vector<Argument> arguments;
   std::size_t position = 0;
   std::vector<std::size_t> column_positions;  // one for each of `columns`; none when the call was made in code
-  bool operator==(const Call& other) const;   // positions do not count
+  std::size_t id = 0;                         // which call of an expression it is, from 1: canonical() numbers them
+  bool operator==(const Call& other) const;   // positions and id do not count
 
-  const Argument* find(std::string_view argument) const;  // null when absent
-  std::size_t column_position(std::size_t i) const;       // of columns[i]; the call's own when unknown
+  const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }
+  std::size_t column_position(std::size_t i) const;  // of columns[i]; the call's own when unknown
 };
 
 // The syntax tree: a call, a sum or a product.
@@ -70,7 +76,11 @@ using SumOfProducts = std::vector<Product>;
 // Reads `rbf(x) * (periodic(t, period=1y) + linear(t))`. Throws UsageError that names the column of the text.
 Expression parse_expression(std::string_view text);
 
-// Multiplies out. Order is kept: terms as they arise from left to right, factors as written.
+// Every call, from left to right; those among the columns of a call are a part of it.
+std::vector<const Call*> calls_of(const Expression& expression);
+
+// Multiplies out. Order is kept: terms as they arise from left to right, factors as written. A call that comes to stand
+// in several products has the same id in all of them; calls that were written apart differ in it.
 SumOfProducts canonical(const Expression& expression);
 
 // Text that parse_expression reads back to an equal tree: parentheses only where precedence needs them, column names
@@ -78,5 +88,6 @@ SumOfProducts canonical(const Expression& expression);
 std::string print(const Expression& expression);
 std::string print(const SumOfProducts& sum);
 std::string print(const Call& call);
+std::string print(const Quantity& quantity);
 
 }  // namespace ick

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ick/formula/expression.h"
 #include "ick/kernel/parameter.h"
+#include "ick/kernel/spec.h"
 #include "ick/kernel/table.h"
 
 namespace ick {
@@ -36,7 +36,7 @@ class Kernel {
   // `inputs` says what the columns of x are, in order. A kernel that was written once keeps one set of parameters, also
   // where multiplying out has put it into several terms: a * (b + c). The scale of a product is learned once: a
   // `variance` after the first of a term is held at 1 unless the formula sets it.
-  Kernel(const SumOfProducts& expression, const std::vector<InputSummary>& inputs, const KernelOptions& options = {});
+  Kernel(const KernelSum& expression, const std::vector<InputSummary>& inputs, const KernelOptions& options = {});
 
   std::int64_t members() const { return parameters_->members(); }
   std::int64_t inputs() const { return inputs_; }  // D, columns of x

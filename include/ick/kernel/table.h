@@ -32,6 +32,8 @@ std::span<const KernelRow> kernel_table();
 // none; `position` is the column of the formula.
 const KernelRow& find_kernel(std::string_view name, bool sphere, std::size_t position);
 
+bool reads_levels(std::string_view name);  // the kernel of that name takes a column of levels; false when there is none
+
 // Mean radius of the Earth (IUGG), km.
 inline constexpr double kEarthRadius = 6371.0088;
 

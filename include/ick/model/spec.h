@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "ick/dataset/network_inputs.h"
 #include "ick/feature/feature_map.h"
 #include "ick/formula/formula.h"
-#include "ick/table/table.h"
+#include "ick/kernel/spec.h"
+#include "ick/net/spec.h"
 
 namespace ick {
 
@@ -16,20 +16,21 @@ namespace ick {
 // Without kernels z_k = p^-1/2; without networks prod f = w_k, weights of its own. Either way the prior covariance is
 // the product of the networks' covariances and the kernel.
 struct TermSpec {
-  std::vector<Call> networks;  // columns spelled out: no "."
-  SumOfProducts kernels;       // empty when there are none
+  std::vector<NetworkSpec> networks;
+  KernelSum kernels;  // empty when there are none
   MapKind map = MapKind::nystrom;
   Placement placement = Placement::automatic;
   std::int64_t features = 0;  // p of each product of kernels; 0: chosen from the data
   bool train_points = false;
 };
 
-// What the formula says, as plain data, in canonical form. Terms of the formula that share their networks are one term
+// What the formula says, as plain data, in canonical form: nothing after this reads the syntax tree again. Terms of the formula that share their networks are one term
 // here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
 struct ModelSpec {
   Formula formula;
   std::vector<TermSpec> terms;
   std::vector<std::string> kernel_columns;   // read by kernels, in order of appearance
+  std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<std::string> network_columns;  // read by networks
 
   bool kernels_only() const;  // no networks: linear in its weights
@@ -44,11 +45,5 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
 void choose_features(ModelSpec& spec, std::int64_t rows);
 
 std::string print(const TermSpec& term);
-
-// What the call of a network asks of its rows: columns, transformations of columns, images. UsageError points at the
-// column of the formula.
-NetworkPlan network_plan(const Call& call);
-Augmentation augmentation_of(const Call& call);
-Call without_sources(const Call& call);  // only what the network itself reads
 
 }  // namespace ick

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ick/formula/expression.h"
-#include "ick/table/image.h"
+#include "ick/net/spec.h"
 
 namespace ick {
 
@@ -27,6 +26,7 @@ struct NamedTensor {
 
 // Tensors by their paths, in order: what is kept of a model, or of a part of it.
 using TensorState = std::vector<std::pair<std::string, at::Tensor>>;
+at::Tensor find_tensor(const TensorState& state, std::string_view path);  // undefined when absent
 
 // Features that a pair of vectors makes by all products of an element of each:  sum_ij w_ij left_i right_j
 struct BilinearFeatures {
@@ -99,11 +99,14 @@ enum class Reads { columns, image };
 struct NetworkRow {
   std::string_view name, text;
   std::span<const NetworkArgument> arguments;
-  std::unique_ptr<Network> (*make)(const Call& call, const NetworkContext& context) = nullptr;
+  std::unique_ptr<Network> (*make)(const NetworkSpec& network, const NetworkContext& context) = nullptr;
   Reads reads = Reads::columns;
 };
 
 std::span<const NetworkRow> network_table();
 const NetworkRow* find_network(std::string_view name);  // null when there is none of that name
+
+// UsageError that names the column of the formula when its arguments are not those of such a network.
+std::unique_ptr<Network> make_network(const NetworkSpec& network, const NetworkContext& context);
 
 }  // namespace ick

@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "ick/formula/expression.h"
 #include "ick/net/network.h"
 #include "ick/table/split.h"
 #include "ick/table/table.h"
@@ -35,11 +34,11 @@ struct Pretrained {
 };
 
 // A masked autoencoder (He et al. 2022): of each image most patches are hidden, the network sees the others, and a
-// small decoder, which is thrown away, predicts the hidden ones. `call` is a vit or deepvit on images, as in a formula;
+// small decoder, which is thrown away, predicts the hidden ones. `network` is a vit or deepvit on images, as in a formula;
 // other columns that it reads have no part. Each image counts once, in however many rows it stands; images that a row
 // of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError for fewer
 // than ten images, or when none of them has anything to predict.
-Pretrained pretrain(const Table& table, const Call& call, const PretrainOptions& options = {},
+Pretrained pretrain(const Table& table, const NetworkSpec& network, const PretrainOptions& options = {},
                     const std::function<void(const Progress&)>& progress = {});
 
 }  // namespace ick

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ick/formula/expression.h"
+#include "ick/table/image.h"
+
+namespace ick {
+
+// trees(x, n=10, depth=2) among the columns of a network.
+struct TreesPlan {
+  std::vector<std::string> columns;
+  std::int64_t count = 10;
+  int depth = 2;
+};
+
+// What a network reads of a row.
+struct NetworkPlan {
+  std::vector<std::string> columns;  // without those that say which image a row shows
+  std::vector<TreesPlan> trees = {};
+  std::optional<ImageSettings> image = {};
+};
+
+// One network of a model, as plain data: what a formula says of it.
+struct NetworkSpec {
+  std::string name;
+  NetworkPlan inputs;
+  Augmentation augmentation;              // of its images in training
+  std::vector<Argument> arguments;        // of the network itself; what speaks of images is above
+  std::size_t id = 0;                     // those of one id were written once: mlp(a) * (rbf(t) + linear(t))
+  std::size_t position = 0;               // column of the formula, for messages
+  std::vector<std::string> sources = {};  // what it reads, as the formula writes it: a, trees(b, n=4)
+  std::string text = {};                  // all of it, as a formula writes it
+
+  const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }
+};
+
+// `others` are the columns that "." stands for. UsageError that names the column of the formula when there is no
+// network of that name, or what it is to read is not said well. Whether its own arguments are good is seen when it is
+// made.
+NetworkSpec make_network_spec(const Call& call, const std::vector<std::string>& others = {});
+
+}  // namespace ick

@@ -1,0 +1,79 @@
+#include "ick/net/spec.h"
+
+#include <cmath>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+#include "ick/net/network.h"
+
+namespace ick {
+
+namespace {
+
+std::int64_t whole_number(const Argument& argument, std::int64_t low, std::int64_t high) {
+  const bool plain = argument.kind == Argument::Kind::start && argument.values.size() == 1 &&
+                     argument.values[0].unit.empty() &&
+                     argument.values[0].number == std::floor(argument.values[0].number);
+  const double number = plain ? argument.values[0].number : -1.0;
+  if (number >= static_cast<double>(low) && number <= static_cast<double>(high))
+    return static_cast<std::int64_t>(number);
+  throw UsageError(where(argument.position) + argument.name + " must be a whole number from " + std::to_string(low) +
+                   " to " + std::to_string(high));
+}
+
+TreesPlan trees_plan(const Call& call) {
+  TreesPlan plan;
+  plan.columns = call.columns;
+  if (plan.columns.empty()) throw UsageError(where(call.position) + "trees has no column; name one, as in trees(x)");
+  for (const Argument& argument : call.arguments) {
+    if (argument.name == "n") {
+      plan.count = whole_number(argument, 1, 1000);
+    } else if (argument.name == "depth") {
+      plan.depth = static_cast<int>(whole_number(argument, 1, 10));
+    } else {
+      throw UsageError(where(argument.position) + "trees has no argument named \"" + argument.name +
+                       "\"; it has n and depth");
+    }
+  }
+  return plan;
+}
+
+const NetworkRow& row_of(const Call& call) {
+  if (const NetworkRow* row = find_network(call.name)) return *row;
+  std::vector<std::string> known;
+  for (const NetworkRow& row : network_table()) known.emplace_back(row.name);
+  const std::string guess = did_you_mean(call.name, known);
+  throw UsageError(where(call.position) + "no network named \"" + call.name + "\"" +
+                   (guess.empty() ? "; there are " + join_words(known) : guess));
+}
+
+}  // namespace
+
+NetworkSpec make_network_spec(const Call& call, const std::vector<std::string>& others) {
+  Call own = call;  // what is left when others have taken theirs
+  NetworkSpec spec;
+  spec.name = call.name;
+  spec.id = call.id;
+  spec.position = call.position;
+  const NetworkRow& row = row_of(call);
+  for (const Call& nested : call.nested) spec.inputs.trees.push_back(trees_plan(nested));
+  if (row.reads == Reads::image) {
+    spec.inputs.image = take_image_settings(own);
+    spec.augmentation = take_augmentation(own);
+  }
+  spec.inputs.columns = own.columns;
+  spec.arguments = own.arguments;
+
+  Call spelled_out = call;
+  if (call.rest && !others.empty()) {
+    add_new(spec.inputs.columns, others);
+    add_new(spelled_out.columns, others);
+    spelled_out.rest = false;
+  }
+  spec.sources = spelled_out.columns;
+  for (const Call& nested : call.nested) spec.sources.push_back(print(nested));
+  spec.text = print(spelled_out);
+  return spec;
+}
+
+}  // namespace ick
