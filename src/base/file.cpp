@@ -104,20 +104,68 @@ void make_durable(const std::string& place, const std::string& path) {
   if (const int code = finish(descriptor)) cannot_write(path, code);
 }
 
-// True when an older folder stands at `path`, which may be replaced.
-bool holds_older(const std::string& path, const std::string& mark) {
+bool is_regular(const std::string& path) {
+  struct stat there {};
+  return ::lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+}
+
+std::vector<std::string> sorted_names(const std::string& folder, std::error_code& error) {
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// The files of an older folder at `path`, which may be replaced; none when there is nothing, or an empty folder.
+std::vector<std::string> files_of_older(const std::string& path, const FolderKind& kind) {
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
-  if (there.type() == fs::file_type::not_found) return false;
+  if (there.type() == fs::file_type::not_found) return {};
   if (error) cannot_write(path, error.value());
   if (!fs::is_directory(there))
     throw UsageError(fmt::format("\"{}\" is a file, and a folder is to be written; give another place", path));
-  const bool empty = fs::is_empty(path, error);
+  const std::vector<std::string> names = sorted_names(path, error);
   if (error) cannot_write(path, error.value());
-  if (!empty && !fs::exists(fs::path(path) / mark, error))
+  for (const std::string& name : names) {
+    if (kind.may_hold && kind.may_hold(name) && is_regular(path + '/' + name)) continue;
     throw UsageError(fmt::format(
-        "the folder \"{}\" is not empty and has no \"{}\", so it is not replaced; give another place", path, mark));
-  return !empty;
+        "the folder \"{}\" holds \"{}\", which ick did not write, so it is not replaced; give another place "
+        "or move it",
+        path, name));
+  }
+  if (names.empty()) return {};
+  const bool has_mark = std::binary_search(names.begin(), names.end(), kind.mark);
+  if (!has_mark || !kind.is_own || !kind.is_own(path + '/' + kind.mark))
+    throw UsageError(fmt::format(
+        "the folder \"{}\" has no \"{}\" that ick wrote, so it is not replaced; give another place or move it", path,
+        kind.mark));
+  return names;
+}
+
+// The folder `older` under a name beside `path` that is free: model.old, model.old2, ...
+std::string made_visible(const std::string& older, const std::string& path) {
+  for (int number = 1; number < 1000; ++number) {
+    const std::string name = path + ".old" + (number == 1 ? "" : std::to_string(number));
+    if (::renameat2(AT_FDCWD, older.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) return name;
+    if (errno == EEXIST) continue;
+    std::error_code ignored;  // a file system without this kind of rename
+    if (fs::exists(fs::symlink_status(name, ignored))) continue;
+    if (::rename(older.c_str(), name.c_str()) == 0) return name;
+  }
+  return older;
+}
+
+// Takes `files` out of the folder `older`, which stood at `path`, and the folder itself when nothing else is in it.
+void remove_older(const std::string& older, const std::vector<std::string>& files, const std::string& path) {
+  for (const std::string& name : files) {
+    if (is_regular(older + '/' + name)) ::unlink((older + '/' + name).c_str());
+  }
+  if (::rmdir(older.c_str()) == 0) return;
+  std::error_code ignored;
+  const std::vector<std::string> left = sorted_names(older, ignored);
+  throw Error(fmt::format("\"{}\" is written; the older folder, in which there is still \"{}\", is kept as \"{}\"",
+                          path, left.empty() ? "" : left.front(), made_visible(older, path)));
 }
 
 // Puts the folder `part` in the place of `path`, where a folder stands; returns where the older one is now.
@@ -199,13 +247,13 @@ void StagedFile::commit() {
   make_durable(parent_of(path_), path_);
 }
 
-StagedFolder::StagedFolder(std::string path, std::string mark) : mark_(std::move(mark)) {
+StagedFolder::StagedFolder(std::string path, FolderKind kind) : kind_(std::move(kind)) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const std::string name = fs::path(path).filename().string();
   if (name.empty() || name == "." || name == "..")
     throw UsageError(fmt::format("\"{}\" is no name for a new folder; give one, such as \"model\"", path));
   path_ = through_links(path);
-  holds_older(path_, mark_);
+  files_of_older(path_, kind_);
   // Made, and taken away until it is needed: shows now that it can be made, and an interrupted program leaves nothing.
   part_ = part_name(path_);
   if (::mkdir(part_.c_str(), 0755) != 0) cannot_write(path_, errno);
@@ -240,16 +288,16 @@ void StagedFolder::commit() {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) make_durable(entry.path().string(), path_);
   make_durable(folder, path_);
+  const std::vector<std::string> files = files_of_older(path_, kind_);
   std::string older;
-  if (holds_older(path_, mark_)) {
+  if (!files.empty()) {
     older = put_in_place(part_, path_);
   } else if (::rename(part_.c_str(), path_.c_str()) != 0) {
     cannot_write(path_, errno);
   }
   part_.clear();
   make_durable(parent_of(path_), path_);
-  // The new folder stands: what cannot be removed of the older one stays hidden beside it.
-  if (!older.empty()) fs::remove_all(older, ignored);
+  if (!older.empty()) remove_older(older, files, path_);
 }
 
 }  // namespace ick

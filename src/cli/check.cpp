@@ -20,6 +20,7 @@ namespace {
 struct CheckRequest {
   std::string model, data;
   std::int64_t rows = 1000;
+  LoadOptions loading;
   bool json = false;
   DataOptions reading;
 };
@@ -69,7 +70,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
 }
 
 int run_check(const CheckRequest& request) {
-  const StoredModel stored = load_model(request.model);
+  const StoredModel stored = load_model(request.model, request.loading);
   const FittedModel& model = stored.model;
   if (!model.likelihood->conjugate || model.encoder.weights || model.encoder.error) {
     throw UsageError("check compares numbers with Gaussian noise of one size; this model's likelihood is " +
@@ -131,6 +132,7 @@ Command add_check(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "check", "Compare a model's mean, sd and coverage with the exact Gaussian process it stands for");
   app->add_option("model", request->model, "Folder of a model")->required();
+  add_trust(*app, request->loading);
   app->add_option("data", request->data, "Table with the target, best the one of the fit")->required();
   app->add_option("--rows", request->rows, "At most so many to learn from and to compare at; time grows with the cube")
       ->check(accept_number(2, 10'000))

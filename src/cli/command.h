@@ -13,6 +13,10 @@ struct Command {
   std::function<int()> run;
 };
 
+// --trust, of a command that loads what somebody else may have written.
+struct LoadOptions;
+CLI::Option* add_trust(CLI::App& app, LoadOptions& options);
+
 Command add_fit(CLI::App& program);
 Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);

@@ -23,6 +23,7 @@ struct EvaluateRequest {
   std::string model, data;
   std::vector<std::string> by;
   double level = 0.9, tolerance = 0.05;
+  LoadOptions loading;
   bool json = false, check = false;
   DataOptions reading;
 };
@@ -134,7 +135,7 @@ nlohmann::ordered_json to_json(const EvaluateRequest& request, const nlohmann::j
 }
 
 int run_evaluate(const EvaluateRequest& request) {
-  const StoredModel stored = load_model(request.model);
+  const StoredModel stored = load_model(request.model, request.loading);
   const std::vector<std::string> by = block_columns(request, stored);
   const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
   const FittedModel& model = stored.model;
@@ -184,6 +185,7 @@ Command add_evaluate(CLI::App& program) {
   auto request = std::make_shared<EvaluateRequest>();
   CLI::App* app = program.add_subcommand("evaluate", "Score a model on a table that has the target");
   app->add_option("model", request->model, "Folder of a model")->required();
+  add_trust(*app, request->loading);
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
   app->add_option("--level", request->level, "Of the interval whose coverage is reported, overall and by block")
       ->check(accept_number(0.0, 1.0, /*open=*/true))

@@ -21,6 +21,7 @@
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
+#include "ick/store/checkpoint_file.h"
 #include "ick/store/model_directory.h"
 #include "ick/train/estimate.h"
 #include "ick/train/ranks.h"
@@ -46,6 +47,7 @@ struct FitRequest {
   bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
   FitOptions options;
   DataOptions reading;
+  LoadOptions loading;  // of a checkpoint
 };
 
 template <class Choice>
@@ -108,7 +110,7 @@ std::string request_text(const FitRequest& r) {
 
 // A resumed fit is the request that was interrupted; only what is said again is taken from the command line.
 StoredCheckpoint take_up(FitRequest& request) {
-  StoredCheckpoint stored = load_checkpoint(request.resume);
+  StoredCheckpoint stored = load_checkpoint(request.resume, request.loading);
   const nlohmann::json kept = nlohmann::json::parse(stored.request);
   if (request.data.empty()) request.data = stored.data;
   if (request.out.empty()) request.out = kept.at("out");
@@ -203,6 +205,25 @@ void check_alike(const std::string& path, std::uint32_t table, const std::string
   }
 }
 
+// A table inside the folder of the model would go with the older model, were its name that of a model's file.
+void refuse_table_inside(const FitRequest& request) {
+  std::error_code table_error, folder_error;
+  const std::filesystem::path table = std::filesystem::canonical(request.data, table_error);
+  const std::filesystem::path folder = std::filesystem::canonical(request.out, folder_error);
+  if (table_error || folder_error) return;  // one of them is not there
+  if (std::mismatch(folder.begin(), folder.end(), table.begin(), table.end()).first != folder.end()) return;
+  throw UsageError(
+      fmt::format("--out: the table \"{}\" is in \"{}\", which the model would replace; give another place",
+                  request.data, request.out));
+}
+
+// What to type to go on with a fit that was stopped.
+std::string resume_command(const std::string& checkpoint, const Formula& formula, const FitOptions& options) {
+  const bool code = brings_code(formula.right) ||
+                    (!options.noise_formula.empty() && brings_code(parse_formula(options.noise_formula).right));
+  return "ick fit --resume " + quoted(checkpoint) + (code ? " --trust" : "");
+}
+
 int run_fit(FitRequest request, const CLI::App& app) {
   const bool resumed = !request.resume.empty();
   if (resumed) refuse_changes(app);
@@ -225,7 +246,13 @@ int run_fit(FitRequest request, const CLI::App& app) {
   together.waiting = [&](const std::string& sentence) { ProgressWriter(request.progress).say(sentence); };
   const std::unique_ptr<Ranks> ranks = request.dry_run ? nullptr : Ranks::from_environment(together);
   const bool first = ranks == nullptr || ranks->rank() == 0;  // speaks and writes for all
-  if (!request.out.empty() && !request.dry_run && first) check_model_place(request.out);
+  while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
+  CheckpointFile kept(request.out + ".checkpoint", {{}, formula, options, request.data, request_text(request), 0});
+  if (!request.out.empty() && !request.dry_run && first) {
+    refuse_table_inside(request);
+    check_model_place(request.out);
+    kept.check();
+  }
   ReadOptions reading = request.reading.read_options(formula);
   std::vector<std::string> remarks;
   reading.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
@@ -242,8 +269,9 @@ int run_fit(FitRequest request, const CLI::App& app) {
     throw DataError(request.data + ": not the table the fit was reading when it was interrupted; start the fit again");
   }
   if (ranks != nullptr) check_alike(request.data, sum, settings_of(print(formula), app), *ranks);
-  while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
-  const std::string checkpoint_path = request.out + ".checkpoint";
+  kept.set_table(sum);
+  if (first) kept.check();
+  const std::string resume = resume_command(kept.path(), formula, options);
 
   std::string phase;  // of the last checkpoint
   FitHooks hooks;
@@ -263,7 +291,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (ranks != nullptr) progress.say(fmt::format("{} processes", ranks->size()));
   if (first)
     hooks.checkpoint = [&](const Checkpoint& checkpoint) {
-      save_checkpoint({checkpoint, formula, options, request.data, request_text(request), sum}, checkpoint_path);
+      kept.save(checkpoint);
       phase = checkpoint.phase;
     };
   std::signal(SIGINT, ask_to_stop);
@@ -272,22 +300,21 @@ int run_fit(FitRequest request, const CLI::App& app) {
     const Fit fitted = fit(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
     if (first) {
       save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
-      std::remove(checkpoint_path.c_str());
+      kept.remove();
       print_fit(fitted, request.out, request.json, progress);
     }
   } catch (const RankLost& lost) {
     progress.clear();
-    const bool kept = std::filesystem::exists(checkpoint_path);
-    fmt::print(stderr, "ick: {}{}\n", lost.what(),
-               kept ? "; to go on with any number of processes: ick fit --resume " + quoted(checkpoint_path) : "");
+    const bool is_kept = std::filesystem::exists(kept.path());
+    fmt::print(stderr, "ick: {}{}\n", lost.what(), is_kept ? "; to go on with any number of processes: " + resume : "");
     return 1;
   } catch (const Interrupted& stop) {
     progress.clear();
-    if (first) fmt::print(stderr, "ick: {}; to go on: ick fit --resume {}\n", stop.what(), quoted(checkpoint_path));
+    if (first) fmt::print(stderr, "ick: {}; to go on: {}\n", stop.what(), resume);
     return 130;
   } catch (...) {
     // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.
-    if (phase == "start" && !resumed) std::remove(checkpoint_path.c_str());
+    if (phase == "start" && !resumed) kept.remove();
     throw;
   }
   return 0;
@@ -304,6 +331,8 @@ Command add_fit(CLI::App& program) {
   app->add_option("formula", r.formula, "for example 'y ~ mlp(a, b) * periodic(date, period=1y) + linear(x)'");
   app->add_option("--out", r.out, "Folder to write the model to");
   app->add_option("--resume", r.resume, "Go on from the checkpoint of an interrupted fit");
+  add_trust(*app, r.loading)
+      ->description("Resume a fit whose checkpoint carries a TorchScript, which could run any code");
   app->add_flag("--dry-run", r.dry_run, "Say what would be done, and what it would take, without doing it");
   app->add_flag("--json", r.json, "Print the result as JSON");
 

@@ -37,6 +37,7 @@ constexpr std::int64_t kBlock = 8192;  // rows that one thread has in hand
 struct PredictRequest {
   std::string model, data, out, format = "csv", prefix;
   PredictOptions wanted;
+  LoadOptions loading;
   bool json = false, function_sd = false;
   DataOptions reading;
 };
@@ -286,7 +287,7 @@ void predict_rows(const PredictRequest& request, const FittedModel& model, const
 }
 
 int run_predict(const PredictRequest& request) {
-  const StoredModel stored = load_model(request.model);
+  const StoredModel stored = load_model(request.model, request.loading);
   TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
   if (request.function_sd && stored.model.likelihood->has_classes()) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
@@ -364,6 +365,7 @@ Command add_predict(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("predict", "Append mean, sd and an interval, or classes, to the rows of a table");
   app->add_option("model", request->model, "Folder of a model")->required();
+  add_trust(*app, request->loading);
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
   app->add_option("--out", request->out, "File to write; stdout by default");
   app->add_option("--level", request->wanted.level,

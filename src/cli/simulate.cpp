@@ -73,7 +73,7 @@ int run_simulate(const SimulateRequest& request) {
     throw UsageError(
         fmt::format("--out: \"{}\" is there already and not empty; give a new or an empty folder", request.out));
   }
-  StagedFolder folder(request.out, "haze.csv");
+  StagedFolder folder(request.out, {});
   const HazeOptions& options = request.haze;
   const Haze haze(options);
   GDALAllRegister();

@@ -124,7 +124,7 @@ void Model::place_maps(const Dataset& rows) {
   }
 }
 
-void Model::make_networks(const Encoder& encoder, const TensorState* stored) {
+void Model::make_networks(const Encoder& encoder, const TensorState* stored, bool trust) {
   std::size_t source = 0;
   for (std::size_t t = 0; t < terms_.size(); ++t) {
     for (const NetworkSpec& network : spec_.terms[t].networks) {
@@ -137,6 +137,7 @@ void Model::make_networks(const Encoder& encoder, const TensorState* stored) {
       context.members = options_.members;
       context.seed = seed_for(options_.seed, term_path(t) + "." + network.name + std::to_string(a));
       context.default_layers = options_.layers;
+      context.trust = trust;
       if (stored != nullptr) {
         context.stored = [stored, prefix = network_path(t, network, a)](const std::string& path) {
           return find_tensor(*stored, prefix + path);
@@ -158,7 +159,8 @@ Model::Model(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows,
   bias_ = at::zeros({options_.members, outputs()}, at::kFloat).requires_grad_(true);
 }
 
-Model::Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options)
+Model::Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options,
+             bool trust)
     : spec_(spec), options_(options), terms_(spec.terms.size()) {
   make_kernel(encoder);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
@@ -176,7 +178,7 @@ Model::Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& s
       term.weight = at::zeros({options_.members, outputs() * term.features}, at::kFloat).requires_grad_(true);
     }
   }
-  make_networks(encoder, &state);
+  make_networks(encoder, &state, trust);
   bias_ = at::zeros({options_.members, outputs()}, at::kFloat).requires_grad_(true);
   if (kernel_ != nullptr) load(state, "kernel", kernel_->parameters().raw());
   for (const NamedTensor& each : network_parameters()) load(state, each.path, each.value);

@@ -21,7 +21,7 @@ constexpr std::array kNetworks = {
     NetworkRow{"vit", "attention among patches of images", kVitArguments, make_vit, Reads::image},
     NetworkRow{"deepvit", "the same with attention maps mixed across heads", kVitArguments, make_deepvit, Reads::image},
     NetworkRow{"torchscript", "a network on images from elsewhere, by its file", kTorchscriptArguments,
-               make_torchscript, Reads::image},
+               make_torchscript, Reads::image, /*brings_code=*/true},
 };
 
 }  // namespace
@@ -36,6 +36,13 @@ const NetworkRow* find_network(std::string_view name) {
 
 std::unique_ptr<Network> make_network(const NetworkSpec& network, const NetworkContext& context) {
   return find_network(network.name)->make(network, context);
+}
+
+bool brings_code(const Expression& expression) {
+  if (expression.kind != Expression::Kind::call)
+    return std::any_of(expression.operands.begin(), expression.operands.end(), brings_code);
+  const NetworkRow* const network = find_network(expression.call.name);
+  return network != nullptr && network->brings_code;
 }
 
 }  // namespace ick

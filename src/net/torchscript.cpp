@@ -19,6 +19,7 @@
 #include "net/arguments.h"
 #include "net/embedding_cache.h"
 #include "net/parts.h"
+#include "net/script_check.h"
 
 namespace ick {
 
@@ -92,18 +93,36 @@ class Torchscript : public ImageNetwork {
 
   void load(const at::Tensor& bytes) {
     const at::Tensor flat = bytes.contiguous();
-    std::istringstream in(std::string(reinterpret_cast<const char*>(flat.data_ptr<std::uint8_t>()),
-                                      static_cast<std::size_t>(flat.numel())));
+    const std::string archive(reinterpret_cast<const char*>(flat.data_ptr<std::uint8_t>()),
+                              static_cast<std::size_t>(flat.numel()));
     const std::int64_t shape[] = {image_.channels, image_.height, image_.width};
     key_ = EmbeddingCache::key(flat.data_ptr(), flat.nbytes(), EmbeddingCache::key(shape, sizeof shape));
+    std::string found;  // that the script must not have
     try {
-      module_ = torch::jit::load(in, at::Device(at::kCPU));
+      found = code_run_by_loading(archive);
+      if (found.empty()) {
+        std::istringstream in(archive);
+        module_ = torch::jit::load(in, at::Device(at::kCPU));
+        found = operation_beyond_tensors(module_);
+      }
+    } catch (const std::exception& error) {
+      unreadable(error);
+    }
+    if (!found.empty()) {
+      throw DataError(name_ + ": this script uses " + found +
+                      ", which can do more than compute with tensors, so it is not run; save a network without it");
+    }
+    try {
       module_.to(at::kFloat);
       module_.eval();
     } catch (const std::exception& error) {
-      throw DataError(name_ + ": this is not a script that torch can read (" + reason_of(error) +
-                      "); write one with torch.jit.script(network).save(\"" + name_ + "\")");
+      unreadable(error);
     }
+  }
+
+  [[noreturn]] void unreadable(const std::exception& error) const {
+    throw DataError(name_ + ": this is not a script that torch can read (" + reason_of(error) +
+                    "); write one with torch.jit.script(network).save(\"" + name_ + "\")");
   }
 
   // The script's outputs (2, D) for two images of noise: that they fit, and how large they are.
@@ -195,8 +214,15 @@ std::unique_ptr<Network> make_torchscript(const NetworkSpec& network, const Netw
   options.layers = arguments.widths_or_none("layers", {});
   options.activation = activation_of(arguments, "gelu");
   options.dropout = arguments.share("dropout", 0.0);
-  if (context.stored) options.bytes = context.stored("script");
-  if (!options.bytes.defined()) {
+  if (context.stored) {
+    if (!context.trust) {
+      arguments.fail("file",
+                     "the stored model carries this TorchScript, a program that could run any code as you; load "
+                     "it with trust only if you trust the place it comes from");
+    }
+    options.bytes = context.stored("script");
+    if (!options.bytes.defined()) throw DataError("there is no tensor for the script of " + options.name);
+  } else {
     const std::string bytes = read_file(options.name);
     options.bytes = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
     std::copy(bytes.begin(), bytes.end(), options.bytes.data_ptr<std::uint8_t>());

@@ -40,7 +40,7 @@ at::Tensor ntk_diagonal(const DensePrior& prior, const at::Tensor& x) {
 
 FittedModel solved_again(const FittedModel& model, const Dataset& training, double s2) {
   FittedModel again = model;
-  auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model->state(), model.options);
+  auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model->state(), model.options, /*trust=*/true);
   const Scales scales{model.amplitude, s2};
   switch (model.posterior) {
     case Posterior::exact: {

@@ -10,6 +10,7 @@
 #include "ick/base/text.h"
 #include "ick/net/safetensors.h"
 #include "ick/table/csv.h"
+#include "store/model_files.h"
 
 namespace ick {
 
@@ -181,11 +182,13 @@ Verification verify_rows(const FittedModel& model, const std::string& path) {
 }  // namespace
 
 GoldenFile golden_file(const FittedModel& model, const Table& table) {
-  if (!reads_images(model)) return {"golden.csv", golden_text(model, table)};
-  return {"golden.safetensors", safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}})};
+  if (!reads_images(model)) return {golden_name(model), golden_text(model, table)};
+  return {golden_name(model), safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}})};
 }
 
-std::string golden_name(const FittedModel& model) { return reads_images(model) ? "golden.safetensors" : "golden.csv"; }
+std::string golden_name(const FittedModel& model) {
+  return std::string(reads_images(model) ? kGoldenTensors : kGoldenTable);
+}
 
 Verification verify_golden(const FittedModel& model, const std::string& path, const std::string& bytes) {
   return reads_images(model) ? verify_functions(model, parse_safetensors(bytes, path)) : verify_rows(model, path);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "ick/table/csv.h"
 #include "store/golden.h"
 #include "store/json.h"
+#include "store/model_files.h"
 
 namespace ick {
 
@@ -104,7 +106,7 @@ TensorState weights_state(const FittedModel& model) { return model.model->state(
 
 Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
   Json json = fitted_json(fit.model);
-  json["format"] = "ick.model";
+  json["format"] = kModelFormatName;
   json["format_version"] = kModelFormat;
   json["ick_version"] = ICK_VERSION;
   json["fit"] = to_json(fit.report);
@@ -135,7 +137,7 @@ Json checked_json(const std::string& path, const std::string& text) {
   Json json;
   try {
     json = Json::parse(text);
-    if (json.at("format") != "ick.model") damaged(path, "its format is not ick.model");
+    if (json.at("format") != kModelFormatName) damaged(path, "its format is not ick.model");
     check_version(path, json);
     const std::uint32_t sum = json.at("checksum");
     json.erase("checksum");
@@ -155,9 +157,10 @@ std::string checked_file(const std::string& directory, const std::string& name, 
 }
 
 std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::string& path, const ModelSpec& spec,
-                                        const Encoder& encoder, const ModelOptions& options) {
+                                        const Encoder& encoder, const ModelOptions& options,
+                                        const LoadOptions& loading) {
   try {
-    return std::make_shared<Model>(spec, encoder, tensors, options);
+    return std::make_shared<Model>(spec, encoder, tensors, options, loading.trust);
   } catch (const DataError& error) {
     damaged(path, error.what());
   }
@@ -200,9 +203,22 @@ void read_posterior(FittedModel& model, const Json& json, const TensorState& ten
   }
 }
 
+// What came from elsewhere may run code of its own, which the user has to allow.
+class UntrustedCode : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+void refuse_code(const Formula& formula, const std::string& path) {
+  if (!brings_code(formula.right)) return;
+  throw UntrustedCode(path + ": it carries a TorchScript, a program that could run any code as you; give --trust (in " +
+                      "C++ LoadOptions::trust) if you trust the place it comes from");
+}
+
 // A model of its parts; the noise's model, if there is one, is a part of it.
 FittedModel fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
-                        const std::vector<std::string>& columns, const std::string& directory) {
+                        const std::vector<std::string>& columns, const std::string& directory,
+                        const LoadOptions& options) {
   FittedModel model;
   model.encoder = encoder_from_json(json.at("encoder"));
   model.noise = json.at("noise");
@@ -217,17 +233,31 @@ FittedModel fitted_from(const Json& json, const TensorState& weights, const Tens
     model.options.own_kernels = json.at("own_kernels");
   }
   if (model.likelihood->link == Link::softmax) model.options.outputs = std::ssize(model.encoder.classes);
-  ModelSpec spec = make_spec(parse_formula(json.at("formula").get<std::string>()), columns);
+  const Formula formula = parse_formula(json.at("formula").get<std::string>());
+  if (!options.trust) refuse_code(formula, directory);
+  ModelSpec spec = make_spec(formula, columns);
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
-  model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options);
+  model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, options);
   read_posterior(model, json, posterior, directory + "/posterior.safetensors");
   if (json.contains("noise_model")) {
     std::vector<std::string> with_sigma = columns;
     with_sigma.emplace_back("sigma");
-    model.noise_model = std::make_shared<FittedModel>(fitted_from(
-        json.at("noise_model"), below(weights, kNoisePrefix), below(posterior, kNoisePrefix), with_sigma, directory));
+    model.noise_model =
+        std::make_shared<FittedModel>(fitted_from(json.at("noise_model"), below(weights, kNoisePrefix),
+                                                  below(posterior, kNoisePrefix), with_sigma, directory, options));
   }
   return model;
+}
+
+// By content: any other model.json may be a table, or another program's.
+bool is_model_json(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const Json json = Json::parse(file, nullptr, /*allow_exceptions=*/false);  // stops at what is not JSON
+  return json.is_object() && json.contains("format") && json.at("format") == kModelFormatName;
+}
+
+FolderKind model_folder() {
+  return {std::string(kModelJson), [](const std::string& name) { return is_model_file(name); }, &is_model_json};
 }
 
 }  // namespace
@@ -244,29 +274,30 @@ std::uint32_t fingerprint(const Table& table) {
   return sum;
 }
 
-void check_model_place(const std::string& directory) { StagedFolder(directory, "model.json"); }
+void check_model_place(const std::string& directory) { StagedFolder(directory, model_folder()); }
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
                 const std::string& log) {
-  StagedFolder folder(directory, "model.json");
+  StagedFolder folder(directory, model_folder());
   Json json = model_json(fit, table, origin);
-  const auto add = [&](const std::string& name, const std::string& bytes) {
+  const auto add = [&](std::string_view file, const std::string& bytes) {
+    const std::string name(file);
     folder.write(name, bytes);
     json["files"][name] = crc(bytes);
   };
   const FittedModel& model = fit.model;
   const TensorState weights = with_noise(weights_state(model), model, weights_state);
   const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
-  add("weights.safetensors", safetensors_bytes(weights, {{"format", "ick.model"}}));
-  if (!posterior.empty()) add("posterior.safetensors", safetensors_bytes(posterior, {{"format", "ick.model"}}));
+  add(kWeights, safetensors_bytes(weights, {{"format", "ick.model"}}));
+  if (!posterior.empty()) add(kPosterior, safetensors_bytes(posterior, {{"format", "ick.model"}}));
   const GoldenFile golden = golden_file(model, table);
   add(golden.name, golden.bytes);
-  folder.write("train.log.jsonl", log);
-  folder.write("model.json", with_checksum(std::move(json)));
+  folder.write(std::string(kTrainLog), log);
+  folder.write(std::string(kModelJson), with_checksum(std::move(json)));
   folder.commit();
 }
 
-StoredModel load_model(const std::string& directory) {
+StoredModel load_model(const std::string& directory, const LoadOptions& options) {
   const std::string path = directory + "/model.json";
   std::error_code none;
   if (!std::filesystem::exists(path, none)) {
@@ -288,9 +319,11 @@ StoredModel load_model(const std::string& directory) {
     };
     if (!json.at("files").contains("weights.safetensors")) damaged(path, "it names no weights");
     stored.model = fitted_from(json, tensors("weights.safetensors"), tensors("posterior.safetensors"),
-                               stored.origin.columns, directory);
+                               stored.origin.columns, directory, options);
   } catch (const Json::exception& error) {
     damaged(path, std::string("a part is missing or of the wrong kind (") + error.what() + ")");
+  } catch (const UntrustedCode&) {
+    throw;
   } catch (const UsageError& error) {
     throw DataError(path + ": written by ick " + stored.version + ", which knew what this ick does not (" +
                     error.what() + "); use that version or a newer one");
@@ -302,15 +335,15 @@ StoredModel load_model(const std::string& directory) {
   return stored;
 }
 
-Verification verify_model(const std::string& directory) {
-  const StoredModel stored = load_model(directory);
+Verification verify_model(const std::string& directory, const LoadOptions& options) {
+  const StoredModel stored = load_model(directory, options);
   const std::string name = golden_name(stored.model);
   return verify_golden(stored.model, directory + "/" + name,
                        checked_file(directory, name, Json::parse(stored.json).at("files")));
 }
 
 void save_checkpoint(const StoredCheckpoint& stored, const std::string& path) {
-  Json json = {{"format", "ick.checkpoint"},
+  Json json = {{"format", kCheckpointFormatName},
                {"format_version", kModelFormat},
                {"formula", print(stored.formula)},
                {"options", to_json(stored.options)},
@@ -328,7 +361,7 @@ void save_checkpoint(const StoredCheckpoint& stored, const std::string& path) {
   write_file(path, bytes);
 }
 
-StoredCheckpoint load_checkpoint(const std::string& path) {
+StoredCheckpoint load_checkpoint(const std::string& path, const LoadOptions& options) {
   std::string bytes = read_file(path);
   std::uint32_t sum = 0;
   for (std::size_t byte = 0; byte < 4 && bytes.size() >= 4; ++byte) {
@@ -341,9 +374,14 @@ StoredCheckpoint load_checkpoint(const std::string& path) {
   stored.checkpoint.tensors = parse_safetensors(bytes, path, &metadata);
   try {
     const Json json = Json::parse(metadata.at("checkpoint"));
+    if (json.at("format") != kCheckpointFormatName) throw DataError(path + ": not a checkpoint; start the fit again");
     check_version(path, json);
     stored.formula = parse_formula(json.at("formula").get<std::string>());
     stored.options = options_from_json(json.at("options"));
+    if (!options.trust) {
+      refuse_code(stored.formula, path);
+      if (!stored.options.noise_formula.empty()) refuse_code(parse_formula(stored.options.noise_formula), path);
+    }
     stored.data = json.at("data");
     stored.request = json.at("request");
     stored.fingerprint = json.at("fingerprint");
@@ -353,6 +391,8 @@ StoredCheckpoint load_checkpoint(const std::string& path) {
           value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
     }
   } catch (const DataError&) {
+    throw;
+  } catch (const UntrustedCode&) {
     throw;
   } catch (const std::exception& error) {
     throw DataError(path + ": not a checkpoint of this version (" + error.what() + "); start the fit again");

@@ -34,6 +34,24 @@ std::uint32_t checksum(std::uint32_t before, const char* bytes, std::size_t coun
   return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes), count));
 }
 
+// "17.f64", "3.text": what column_file() makes.
+bool is_column_file(std::string_view name) {
+  const std::size_t dot = name.find_first_not_of("0123456789");
+  return dot != 0 && dot != std::string_view::npos && (name.substr(dot) == ".f64" || name.substr(dot) == ".text");
+}
+
+// Of any version, and though the rest be damaged: the format stands behind a checksum of at most ten digits.
+bool is_description(const std::string& path) {
+  std::array<char, 64> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), std::ssize(start));
+  return std::string_view(start.data(), start.size()).find(":ick columns ") < 24;
+}
+
+FolderKind cache_folder() {
+  return {kDescription, [](const std::string& name) { return name == kDescription || is_column_file(name); },
+          &is_description};
+}
+
 std::string column_file(std::size_t c, ColumnType type) {
   return std::to_string(c) + (type == ColumnType::text ? ".text" : ".f64");
 }
@@ -264,7 +282,7 @@ void ColumnCache::save(const Table& table, const std::vector<GrowingColumn>& fil
     description.all = options_.only.empty();
     description.rows = table.rows;
     std::int64_t bytes = 0;
-    StagedFolder folder(folder_, kDescription);
+    StagedFolder folder(folder_, cache_folder());
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const Column& column = table.columns[c];
       const std::string file = folder.file(column_file(c, column.info.type));

@@ -1,13 +1,18 @@
 #include "gdal_image.h"
 
+#include <cpl_conv.h>
 #include <cpl_error.h>
+#include <fcntl.h>
 #include <ogr_srs_api.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cfloat>
 #include <cmath>
-#include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <string_view>
+#include <system_error>
 
 #include "ick/base/error.h"
 
@@ -16,12 +21,40 @@ namespace {
 
 constexpr double kMostPixels = 1e8;  // of an image that is read whole
 
-// Formats that are read from the file they are in, and from files beside it. Others (VRT, WMS, STAC, ...) may fetch
-// their pixels from anywhere.
-constexpr const char* kDrivers[] = {"PNG",         "JPEG",   "GTiff", "netCDF", "HDF5", "HDF5Image", "BMP",
-                                    "GIF",         "WEBP",   "PNM",   "ENVI",   "EHdr", "AAIGrid",   "SRTMHGT",
-                                    "JP2OpenJPEG", "HFA",    "GRIB",  "HDF4",   "FITS", "NITF",      "SGI",
-                                    "HDF4Image",   "BIGGIF", "RST",   nullptr};
+// Formats whose pixels are all in the one file. Others draw on further files or a network (VRT, WMS, STAC, HDF5 with
+// external storage), or are spread over several files (ENVI, EHdr).
+constexpr const char* kDrivers[] = {"PNG",  "JPEG",   "GTiff", "BMP",         "GIF",
+                                    "WEBP", "BIGGIF", "PNM",   "JP2OpenJPEG", nullptr};
+constexpr const char* kNetcdfDriver[] = {"netCDF", nullptr};
+
+// For this thread only. PAM is GDAL's name for .aux.xml, which may name other files; files with a name that ends in none
+// of the allowed ways are not asked for at any server (/vsicurl/, /vsis3/ and their kind).
+constexpr std::pair<const char*, const char*> kSettings[] = {{"GDAL_PAM_ENABLED", "NO"},
+                                                             {"GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR"},
+                                                             {"CPL_VSIL_CURL_ALLOWED_EXTENSIONS", ".no-such-name"}};
+
+// By its first bytes, which is how the libraries that read them know it.
+enum class Container { image, netcdf3, hdf };
+
+Container container_of(const std::string& path) {
+  std::string start(8, '\0');
+  std::ifstream(path, std::ios::binary).read(start.data(), std::ssize(start));
+  const std::string_view first = std::string_view(start).substr(0, 4);
+  if (start == "\x89HDF\r\n\x1a\n" || first == "\x0e\x03\x13\x01") return Container::hdf;
+  const bool is_netcdf = first.starts_with("CDF") && (first[3] == 1 || first[3] == 2 || first[3] == 5);
+  return is_netcdf ? Container::netcdf3 : Container::image;
+}
+
+void refuse_unreadable(const ImageFile& file, Container container) {
+  if (container == Container::hdf) {
+    throw DataError(
+        "is an HDF file, as netCDF-4 files are, too: it can draw on other files, so it is not read; save it as "
+        "netCDF-3 (nccopy -k classic) or as GeoTIFF (gdal_translate)");
+  }
+  if (!file.variable.empty() && container != Container::netcdf3) {
+    throw DataError("is not a netCDF file, of which a variable could be read");
+  }
+}
 
 void start_gdal() {
   static std::once_flag once;
@@ -57,8 +90,19 @@ std::string first_subdataset(GDALDatasetH dataset) {
 
 }  // namespace
 
-GdalMessages::GdalMessages() { CPLPushErrorHandlerEx(&GdalMessages::keep, this); }
-GdalMessages::~GdalMessages() { CPLPopErrorHandler(); }
+GdalMessages::GdalMessages() {
+  CPLPushErrorHandlerEx(&GdalMessages::keep, this);
+  for (const auto& [name, value] : kSettings) {
+    const char* const before = CPLGetThreadLocalConfigOption(name, nullptr);
+    before_.emplace_back(name, before ? std::optional<std::string>(before) : std::nullopt);
+    CPLSetThreadLocalConfigOption(name, value);
+  }
+}
+
+GdalMessages::~GdalMessages() {
+  for (const auto& [name, before] : before_) CPLSetThreadLocalConfigOption(name, before ? before->c_str() : nullptr);
+  CPLPopErrorHandler();
+}
 
 void GdalMessages::keep(CPLErr severity, CPLErrorNum, const char* message) {
   auto* messages = static_cast<GdalMessages*>(CPLGetErrorHandlerUserData());
@@ -74,17 +118,31 @@ void CloseDataset::operator()(GDALDatasetH dataset) const {
   GDALClose(dataset);
 }
 
-GdalImage::GdalImage(const std::string& name, bool files_beside) {
+// Some drivers look for .ovr, .msk and .wld beside a file whatever they are told of the folder, and GDAL would open
+// those with any driver. A descriptor's name has nothing beside it.
+GdalImage::GdalImage(const ImageFile& file)
+    : descriptor_(std::make_unique<Descriptor>(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC))) {
+  if (!descriptor_->is_open()) throw DataError("cannot be read: " + std::generic_category().message(errno));
+  const std::string number = std::to_string(descriptor_->number()), path = "/proc/self/fd/" + number;
+  const Container container = container_of(path);
+  refuse_unreadable(file, container);
+  const std::string name = file.variable.empty() ? path : "NETCDF:\"" + path + "\":" + file.variable;
   start_gdal();
   const GdalMessages messages;
-  const auto open = [&](const char* const* beside) {
-    dataset_.reset(GDALOpenEx(name.c_str(), GDAL_OF_RASTER | GDAL_OF_VERBOSE_ERROR, kDrivers, nullptr, beside));
-  };
-  const std::string file = std::filesystem::path(name).filename().string();
-  const char* const itself[] = {file.c_str(), nullptr};
-  if (!files_beside) open(itself);
-  if (!dataset_) open(nullptr);
-  if (!dataset_) throw DataError("cannot be read as an image" + messages.text());
+  const char* const folder[] = {number.c_str(), nullptr};  // all that drivers see of it
+  dataset_.reset(GDALOpenEx(name.c_str(), GDAL_OF_RASTER | GDAL_OF_VERBOSE_ERROR,
+                            container == Container::netcdf3 ? kNetcdfDriver : kDrivers, nullptr, folder));
+  if (!dataset_) {
+    std::string reason = messages.text();
+    if (const std::size_t at = reason.find(path); at != std::string::npos) reason.replace(at, path.size(), file.path);
+    throw DataError("cannot be read as an image" + reason);
+  }
+  // GDAL would open it, whatever and wherever it is, as soon as the image is read at a smaller size.
+  if (const std::string other = metadata(dataset_.get(), "OVERVIEW_FILE", "OVERVIEWS"); !other.empty()) {
+    throw DataError("names \"" + other +
+                    "\" as a file with smaller versions of it; other files are not read: save it without, as "
+                    "gdal_translate -nomd does");
+  }
   GDALDatasetH dataset = dataset_.get();
   width_ = GDALGetRasterXSize(dataset);
   height_ = GDALGetRasterYSize(dataset);

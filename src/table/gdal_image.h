@@ -4,15 +4,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "growing_column.h"
 #include "ick/table/image.h"
 #include "pixels.h"
 
 namespace ick::detail {
 
-// What GDAL has to say in this thread, kept rather than printed, while this lives.
+// While this lives, in this thread: what GDAL has to say is kept rather than printed, and it reads no files beside the
+// one it is given (.aux.xml) and fetches nothing. The rest of a process that uses GDAL keeps its own settings.
 class GdalMessages {
  public:
   GdalMessages();
@@ -26,19 +30,25 @@ class GdalMessages {
  private:
   static void keep(CPLErr severity, CPLErrorNum number, const char* message);
   std::string last_;
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_;  // settings of the thread
 };
 
 struct CloseDataset {
   void operator()(GDALDatasetH dataset) const;
 };
 
+// A file of the folder, which has been found to be there; of a netCDF file perhaps one variable.
+struct ImageFile {
+  std::string path, variable;
+};
+
 // A file that GDAL reads, opened. Colours are RGB or grey: a palette is looked up, an alpha channel left out. Not for
 // use from several threads at once. DataErrors say what is wrong with the file, and leave it to others to name it.
 class GdalImage {
  public:
-  // The name as GDAL takes it. Files beside it (its place, overviews, statistics) are looked for when asked: in a
-  // folder of many images that takes longer than reading one.
-  explicit GdalImage(const std::string& name, bool files_beside = false);
+  // Nothing beside the file is opened. Formats that can draw on other files or on a network are refused, and so is a
+  // file that names another one for its overviews.
+  explicit GdalImage(const ImageFile& file);
 
   GDALDatasetH dataset() const { return dataset_.get(); }
   std::int64_t height() const { return height_; }
@@ -54,6 +64,7 @@ class GdalImage {
   GDALRasterBandH band(int number) const { return GDALGetRasterBand(dataset_.get(), number); }
   Pixels read_palette(const Window& window, const ImageShape& shape, const std::vector<int>& bands) const;
 
+  std::unique_ptr<Descriptor> descriptor_;  // lives longer than the dataset, whose name it is
   std::unique_ptr<void, CloseDataset> dataset_;
   std::int64_t height_ = 0, width_ = 0;
   std::vector<int> all_bands_;         // that are not alpha; red, green and blue of a palette

@@ -21,16 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 using detail::GdalImage;
 using detail::IdxFile;
+using detail::ImageFile;
 using detail::Pixels;
 using detail::Raster;
 
 std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
-
-// A file of the folder. Of a subdataset GDAL wants NETCDF:"path":variable.
-struct File {
-  std::string before, path, after;
-  std::string gdal_name() const { return before + path + after; }
-};
 
 // What one network reads: settings, and the images found so far.
 struct Group {
@@ -46,7 +41,7 @@ struct Image {
   std::int64_t row = 0;    // the first that shows it, from 1
   std::int64_t index = 0;  // within the group's idx file or raster, or its own idx file
   std::string name;        // as the table has it; none in a group with one file
-  File file;
+  ImageFile file;
   std::shared_ptr<const IdxFile> idx;
 };
 
@@ -62,16 +57,17 @@ std::pair<std::string, std::int64_t> split_number(const std::string& name) {
 }
 
 // NETCDF:climate.nc:wind, NETCDF:"climate.nc":wind
-File split_subdataset(const std::string& name) {
+ImageFile split_variable(const std::string& name) {
   for (const std::string prefix : {"NETCDF:", "HDF5:"}) {
     if (!name.starts_with(prefix)) continue;
     const std::string rest = name.substr(prefix.size());
     const bool has_quote = rest.starts_with('"');
     const std::size_t end = rest.find(has_quote ? '"' : ':', 1);
     if (end == std::string::npos) break;
-    return {prefix + "\"", rest.substr(has_quote, end - has_quote), "\"" + rest.substr(end + has_quote)};
+    const std::string after = rest.substr(end + has_quote);  // :wind
+    return {rest.substr(has_quote, end - has_quote), after.substr(after.starts_with(':'))};
   }
-  return {"", name, ""};
+  return {name, ""};
 }
 
 // Names of the rows' images; "" where there is none.
@@ -98,15 +94,15 @@ struct ImageStore::State {
   std::deque<Group> groups;
   std::deque<Image> images;
   std::map<std::string, std::shared_ptr<const IdxFile>> idx_files;
-  std::map<std::string, std::shared_ptr<const Raster>> rasters;
-  mutable std::shared_mutex mutex;  // of all the above
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Raster>> rasters;  // by file and variable
+  mutable std::shared_mutex mutex;                                                       // of all the above
 
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;  // image, C, H, W
   std::map<Key, std::shared_ptr<const Pixels>> cache;
   std::int64_t cache_bytes = 0, cached_bytes = 0;
   mutable std::mutex cache_mutex;
 
-  File locate(const std::string& name, const std::string& place);
+  ImageFile locate(const std::string& name, const std::string& place);
   std::shared_ptr<const IdxFile> open_idx(const std::string& name, const std::string& place);
   Group& group_of(const ImageSettings& settings);
   std::int64_t add(Image image) {
@@ -123,11 +119,11 @@ struct ImageStore::State {
   }
 };
 
-File ImageStore::State::locate(const std::string& name, const std::string& place) {
+ImageFile ImageStore::State::locate(const std::string& name, const std::string& place) {
   std::error_code error;
   if (root.empty()) root = fs::canonical(folder, error);
   if (error) throw DataError("the folder of images, " + in_quotes(folder) + ", cannot be read: " + error.message());
-  File file = split_subdataset(name);
+  ImageFile file = split_variable(name);
   const fs::path path = fs::weakly_canonical(root / file.path, error);
   const bool is_good = !error && file.path.find('\0') == std::string::npos;
   if (is_good && std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first != root.end()) {
@@ -160,10 +156,10 @@ Group& ImageStore::State::group_of(const ImageSettings& settings) {
   group.settings = settings;
   if (!settings.idx.empty()) group.idx = open_idx(settings.idx, "idx=: ");
   if (!settings.raster.empty()) {
-    const std::string name = locate(settings.raster, "raster=: ").gdal_name();
-    std::shared_ptr<const Raster>& raster = rasters[name];
+    const ImageFile file = locate(settings.raster, "raster=: ");
+    std::shared_ptr<const Raster>& raster = rasters[{file.path, file.variable}];
     try {
-      if (!raster) raster = std::make_shared<Raster>(name);
+      if (!raster) raster = std::make_shared<Raster>(file);
     } catch (const DataError& error) {
       throw DataError("raster=: " + in_quotes(settings.raster) + " " + error.what());
     }
@@ -267,10 +263,10 @@ std::vector<std::int64_t> ImageStore::find(const Table& table, const ImageSettin
 
 namespace {
 
-GdalImage open_file(const File& file) {
+GdalImage open_file(const ImageFile& file) {
   std::error_code error;
   if (fs::file_size(file.path, error) == 0 && !error) throw DataError("the file is empty");
-  return GdalImage(file.gdal_name());
+  return GdalImage(file);
 }
 
 Pixels decode(const Image& image, const ImageShape& shape) {

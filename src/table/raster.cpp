@@ -24,11 +24,13 @@ void DestroyTransformation::operator()(void* transformation) const {
   OCTDestroyCoordinateTransformation(transformation);
 }
 
-Raster::Raster(const std::string& name) : image_(name, /*files_beside=*/true) {
+Raster::Raster(const ImageFile& file) : image_(file) {
   const GdalMessages messages;
   std::array<double, 6> place{};  // x = p0 + p1 column + p2 row, y = p3 + p4 column + p5 row
-  if (GDALGetGeoTransform(image_.dataset(), place.data()) != CE_None ||
-      !GDALInvGeoTransform(place.data(), to_pixel_.data())) {
+  const bool is_placed = GDALGetGeoTransform(image_.dataset(), place.data()) == CE_None ||
+                         GDALReadWorldFile(file.path.c_str(), nullptr, place.data()) ||  // a.tfw, a.tifw
+                         GDALReadWorldFile(file.path.c_str(), "wld", place.data());
+  if (!is_placed || !GDALInvGeoTransform(place.data(), to_pixel_.data())) {
     throw DataError("does not say where on Earth it is; patches need a raster with a geotransform, such as a GeoTIFF");
   }
   const auto width = static_cast<double>(image_.width()), height = static_cast<double>(image_.height());

@@ -20,7 +20,7 @@ struct DestroyTransformation {
 // wrong with the raster, and leave it to others to name it.
 class Raster {
  public:
-  explicit Raster(const std::string& name);
+  explicit Raster(const ImageFile& file);
 
   // The pixel, row * width + column, that holds each place (degrees, WGS84); -1 when it is outside.
   std::vector<std::int64_t> locate(std::vector<double> latitude, std::vector<double> longitude) const;

@@ -104,7 +104,8 @@ void Stage::take_kernels(const Stage& from) {
 
 void Stage::descend(std::int64_t last, const Checkpoint* resume, const Stage* from) {
   if (resume != nullptr) {
-    model_ = std::make_shared<Model>(plan_.spec, encoder_, resume->tensors, options_);
+    // A script among the tensors has been trusted by who loaded the checkpoint.
+    model_ = std::make_shared<Model>(plan_.spec, encoder_, resume->tensors, options_, /*trust=*/true);
     if (hooks_.planned) hooks_.planned(plan_);
   } else {
     make_model();

@@ -49,6 +49,13 @@ std::set<std::string> names_in(const fs::path& folder) {  // hidden ones too
 
 using Names = std::set<std::string>;
 
+// A folder of these tests: files named as here, and in the one named mark a number, or "old", "new" and the like.
+const FolderKind kMarked{"mark",
+                         [](const std::string& name) {
+                           return Names{"mark", "left", "other", "only", "weights"}.contains(name);
+                         },
+                         [](const std::string& path) { return !content(path).starts_with("not ours"); }};
+
 template <typename Wanted, typename Action>
 std::string said(Action action) {
   try {
@@ -94,7 +101,7 @@ TEST_F(FileTest, NamesAsLongAsTheSystemAllows) {
   const std::string name(255, 'n');
   write_file(at(name), "long");
   EXPECT_EQ(content(at(name)), "long");
-  StagedFolder(at(std::string(255, 'm')), "mark").commit();
+  StagedFolder(at(std::string(255, 'm')), kMarked).commit();
   EXPECT_TRUE(fs::is_directory(at(std::string(255, 'm'))));
 }
 
@@ -123,7 +130,7 @@ TEST_F(FileTest, PermissionsFollowTheUmask) {
   for (const unsigned mask : {0022u, 0077u, 0000u}) {
     const mode_t before = ::umask(mask);
     write_file(at("file"), "x");
-    StagedFolder folder(at("folder"), "mark");
+    StagedFolder folder(at("folder"), kMarked);
     folder.write("mark", "x");
     folder.commit();
     ::umask(before);
@@ -177,14 +184,14 @@ TEST_F(FileTest, DevicesAndPipesAreWrittenToAsTheyAre) {
 
 TEST_F(FileTest, LinksStay) {
   fs::create_directory(at("v3"));
-  put(at("v3/file"), "old");
+  put(at("v3/left"), "old");
   put(at("v3/mark"), "");
-  fs::create_symlink("v3/file", at("link"));
+  fs::create_symlink("v3/left", at("link"));
   fs::create_symlink("v3", at("latest"));
   write_file(at("link"), "new");
   EXPECT_TRUE(fs::is_symlink(at("link")));
-  EXPECT_EQ(content(at("v3/file")), "new");
-  StagedFolder folder(at("latest"), "mark");
+  EXPECT_EQ(content(at("v3/left")), "new");
+  StagedFolder folder(at("latest"), kMarked);
   folder.write("only", "x");
   folder.commit();
   EXPECT_TRUE(fs::is_symlink(at("latest")));
@@ -194,7 +201,7 @@ TEST_F(FileTest, LinksStay) {
 
 TEST_F(FileTest, FolderAppearsWhole) {
   {
-    StagedFolder folder(at("model/"), "mark");
+    StagedFolder folder(at("model/"), kMarked);
     EXPECT_EQ(names_in(root_), Names{});
     folder.write("mark", "1");
     put(folder.file("other"), "2");
@@ -202,7 +209,7 @@ TEST_F(FileTest, FolderAppearsWhole) {
   }
   EXPECT_EQ(names_in(root_), Names{});
 
-  StagedFolder folder(at("model"), "mark");
+  StagedFolder folder(at("model"), kMarked);
   folder.write("mark", "1");
   put(folder.file("other"), "2");
   folder.commit();
@@ -212,12 +219,12 @@ TEST_F(FileTest, FolderAppearsWhole) {
 }
 
 TEST_F(FileTest, FolderReplacesAnOlderOneOrAnEmptyOne) {
-  fs::create_directories(at("model/inside"));
+  fs::create_directories(at("model"));
   put(at("model/mark"), "old");
-  put(at("model/inside/left"), "old");
+  put(at("model/left"), "old");
   fs::create_directory(at("empty"));
   for (const char* name : {"model", "empty"}) {
-    StagedFolder folder(at(name), "mark");
+    StagedFolder folder(at(name), kMarked);
     folder.write("mark", "new");
     folder.commit();
     EXPECT_EQ(names_in(at(name)), Names{"mark"});
@@ -230,23 +237,91 @@ TEST_F(FileTest, FolderRefusesWhatIsNotItsOwn) {
   fs::create_directory(at("photos"));
   put(at("photos/cat"), "cat");
   put(at("notes"), "text");
-  EXPECT_EQ(said<UsageError>([&] { StagedFolder(at("photos"), "mark"); }),
+  EXPECT_EQ(said<UsageError>([&] { StagedFolder(at("photos"), kMarked); }),
             "the folder \"" + at("photos") +
-                "\" is not empty and has no \"mark\", so it is not replaced; give another "
-                "place");
-  EXPECT_EQ(said<UsageError>([&] { StagedFolder(at("notes"), "mark"); }),
+                "\" holds \"cat\", which ick did not write, so it is not replaced; give another place or move it");
+  EXPECT_EQ(said<UsageError>([&] { StagedFolder(at("notes"), kMarked); }),
             "\"" + at("notes") + "\" is a file, and a folder is to be written; give another place");
-  EXPECT_NE(said<Error>([&] { StagedFolder(at("none/model"), "mark"); }).find("No such file or directory"),
+  EXPECT_NE(said<Error>([&] { StagedFolder(at("none/model"), kMarked); }).find("No such file or directory"),
             std::string::npos);
-  for (const char* name : {"", ".", "..", "/", "a/.."}) said<UsageError>([&] { StagedFolder(name, "mark"); });
+  for (const char* name : {"", ".", "..", "/", "a/.."}) said<UsageError>([&] { StagedFolder(name, kMarked); });
 
   // Filled by somebody else meanwhile: still refused, and the other's file is kept.
-  StagedFolder folder(at("model"), "mark");
+  StagedFolder folder(at("model"), kMarked);
   folder.write("mark", "1");
   fs::create_directory(at("model"));
   put(at("model/theirs"), "theirs");
   said<UsageError>([&] { folder.commit(); });
   EXPECT_EQ(names_in(at("model")), Names{"theirs"});
+}
+
+// One foreign entry is enough, whatever its name and kind, and nothing of the folder is touched.
+TEST_F(FileTest, FolderWithAnythingElseInItIsRefused) {
+  const auto make = [&](const std::string& name) {
+    fs::create_directory(at(name));
+    put(at(name + "/mark"), "old");
+    put(at(name + "/other"), "old");
+    return at(name);
+  };
+  const auto refusal = [&](const std::string& folder, const std::string& entry) {
+    return "the folder \"" + folder + "\" holds \"" + entry +
+           "\", which ick did not write, so it is not replaced; give another place or move it";
+  };
+  const std::string notes = make("notes"), git = make("git"), link = make("link"), named = make("named");
+  put(notes + "/thesis.txt", "years of work");
+  fs::create_directory(git + "/.git");
+  put(at("table.csv"), "a\n1\n");
+  fs::create_symlink(at("table.csv"), link + "/left");
+  fs::create_directory(named + "/weights");  // a folder by the name of a file
+  for (const auto& [folder, entry] :
+       {std::pair{notes, "thesis.txt"}, {git, ".git"}, {link, "left"}, {named, "weights"}}) {
+    const Names before = names_in(folder);
+    EXPECT_EQ(said<UsageError>([&] { StagedFolder(folder, kMarked); }), refusal(folder, entry));
+    EXPECT_EQ(names_in(folder), before);
+  }
+  // By content: a file of the right name that somebody else wrote, and files of the right names without it.
+  const std::string content_of_another = make("another");
+  put(content_of_another + "/mark", "not ours");
+  const std::string without = make("without");
+  fs::remove(without + "/mark");
+  for (const std::string& folder : {content_of_another, without}) {
+    EXPECT_EQ(said<UsageError>([&] { StagedFolder(folder, kMarked); }),
+              "the folder \"" + folder +
+                  "\" has no \"mark\" that ick wrote, so it is not replaced; give another place or move it");
+  }
+  // The kind that is never replaced.
+  const std::string whole = make("whole");
+  EXPECT_EQ(said<UsageError>([&] { StagedFolder(whole, {}); }), refusal(whole, "mark"));
+  EXPECT_EQ(names_in(root_), (Names{"another", "git", "link", "named", "notes", "table.csv", "whole", "without"}));
+}
+
+// Put into the older folder behind the program's back, after it has looked for the last time.
+TEST_F(FileTest, WhatComesAtTheLastMomentStays) {
+  for (const char* const name : {"first", "second"}) {
+    const std::string folder = at(name);
+    fs::create_directory(folder);
+    put(folder + "/mark", "old");
+    put(folder + "/left", "old");
+    int looks = 0;
+    FolderKind kind = kMarked;
+    kind.is_own = [&](const std::string&) {
+      if (++looks == 2) put(folder + "/theirs", "theirs");
+      return true;
+    };
+    if (name == std::string("second")) put(at("second.old"), "a file that is there already");
+    const std::string kept = folder + (name == std::string("second") ? ".old2" : ".old");
+    StagedFolder staged(folder, kind);
+    staged.write("mark", "new");
+    EXPECT_EQ(said<Error>([&] { staged.commit(); }),
+              "\"" + folder + "\" is written; the older folder, in which there is still \"theirs\", is kept as \"" +
+                  kept + "\"");
+    EXPECT_EQ(looks, 2);
+    EXPECT_EQ(names_in(folder), Names{"mark"});
+    EXPECT_EQ(content(folder + "/mark"), "new");
+    EXPECT_EQ(names_in(kept), Names{"theirs"});
+    EXPECT_EQ(content(kept + "/theirs"), "theirs");
+  }
+  EXPECT_EQ(names_in(root_), (Names{"first", "first.old", "second", "second.old", "second.old2"}));
 }
 
 // What changes the whole process is done in a child, whose exit code tells whether its expectations held.
@@ -271,7 +346,7 @@ TEST_F(FileTest, LimitOfFileSizeLeavesNothingBehind) {
     EXPECT_EQ(said<Error>([&] { write_file(at("p.csv"), bytes_of(100001)); }),
               "cannot write \"" + at("p.csv") + "\": File too large; give another place");
     EXPECT_EQ(said<Error>([&] {
-                StagedFolder folder(at("model"), "mark");
+                StagedFolder folder(at("model"), kMarked);
                 folder.write("mark", "new");
                 folder.write("weights", bytes_of(100001));
                 folder.commit();
@@ -300,7 +375,7 @@ TEST_F(FileTest, FullDiskLeavesNothingBehind) {
     EXPECT_EQ(said<Error>([&] { write_file(at("p.csv"), bytes_of(100000)); }),
               "cannot write \"" + at("p.csv") + "\": No space left on device; free some space or give another place");
     said<Error>([&] {
-      StagedFolder folder(at("model"), "mark");
+      StagedFolder folder(at("model"), kMarked);
       folder.write("weights", bytes_of(100000));
     });
     EXPECT_EQ(content(at("p.csv")), "old");
@@ -322,7 +397,7 @@ TEST_F(FileTest, WithoutPermission) {
     const std::string why = "\": Permission denied; give a place you may write to";
     EXPECT_EQ(said<Error>([&] { write_file(at("locked/p.csv"), "x"); }), "cannot write \"" + at("locked/p.csv") + why);
     EXPECT_EQ(said<Error>([&] { write_file(at("protected"), "x"); }), "cannot write \"" + at("protected") + why);
-    EXPECT_EQ(said<Error>([&] { StagedFolder(at("locked/model"), "mark"); }),
+    EXPECT_EQ(said<Error>([&] { StagedFolder(at("locked/model"), kMarked); }),
               "cannot write \"" + at("locked/model") + why);
   });
   fs::permissions(at("locked"), fs::perms{0755});
@@ -348,7 +423,7 @@ TEST_F(FileTest, FileSystemThatCannotExchange) {
     ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
     ASSERT_EQ(::renameat2(AT_FDCWD, "a", AT_FDCWD, "b", RENAME_EXCHANGE), -1);
     ASSERT_EQ(errno, EINVAL);
-    StagedFolder folder(at("model"), "mark");
+    StagedFolder folder(at("model"), kMarked);
     folder.write("mark", "new");
     folder.commit();
   });
@@ -360,7 +435,7 @@ TEST_F(FileTest, FileSystemThatCannotExchange) {
 TEST_F(FileTest, ReadersNeverMissTheFolderNorTheFile) {
   const auto save = [&](const std::string& text) {
     write_file(at("p.csv"), text + text);
-    StagedFolder folder(at("model"), "mark");
+    StagedFolder folder(at("model"), kMarked);
     folder.write("mark", text);
     folder.commit();
   };

@@ -11,6 +11,7 @@
 
 #include "net/embedding_cache.h"
 #include "support/image_network_case.h"
+#include "table/scratch.h"
 
 namespace ick {
 namespace {
@@ -209,6 +210,11 @@ TEST_F(Torchscript, AStoredOneNeedsNoFile) {
   std::remove(path.c_str());
   NetworkContext context = image_context(kImage, 2, 2);
   context.stored = [&](const std::string& name) { return name == "script" ? bytes : at::Tensor(); };
+  EXPECT_EQ(
+      usage_message(call, context),
+      "formula column 20: the stored model carries this TorchScript, a program that could run any code as you; load "
+      "it with trust only if you trust the place it comes from");
+  context.trust = true;
   const auto again = make_network(call, context);
   for (const NamedTensor& each : again->parameters()) {
     each.value.set_data(parameter_of(*network, each.path).detach());
@@ -243,6 +249,48 @@ TEST_F(Torchscript, FilesThatDoNotFit) {
   const std::string fails = message_of(write("def forward(self, x):\n  return x.view(-1, 7)\n"));
   EXPECT_EQ(fails.find(": this script fails on images of 1 x 4 x 5 (channels, height and width): "), 0u) << fails;
   EXPECT_NE(fails.find("shape '[-1, 7]' is invalid"), std::string::npos) << fails;
+}
+
+// A path in a stored formula is not opened, even where there is a file.
+TEST_F(Torchscript, AStoredOneIsNotLookedForInFiles) {
+  NetworkContext context = image_context(kImage, 2, 1);
+  context.stored = [](const std::string&) { return at::Tensor(); };
+  context.trust = true;
+  const std::string path = write(backbone());
+  EXPECT_EQ(ick::message_of<DataError>([&] { make_network(call_of(path), context); }),
+            "there is no tensor for the script of " + path);
+}
+
+// Wherever they stand: in a branch, in a method that forward does not call, in a part; and before anything runs.
+TEST_F(Torchscript, OperationsOnFilesAreRefused) {
+  const auto refusal = [](const std::string& name) {
+    return ": this script uses " + name +
+           ", which can do more than compute with tensors, so it is not run; save a network without it";
+  };
+  const std::string file = new_path(), forward = "def forward(self, x):\n  return x.flatten(1)\n",
+                    save = "  torch.save(x, \"" + file + "\")\n";
+  EXPECT_EQ(message_of(write("def forward(self, x):\n" + save + "  return x.flatten(1)\n")), refusal("aten::save"));
+  EXPECT_EQ(message_of(write("def forward(self, x):\n  x.save(\"" + file + "\")\n  return x.flatten(1)\n")),
+            refusal("aten::save"));
+  EXPECT_EQ(message_of(write("def forward(self, x):\n  if x.size(0) > 5:\n  " + save + "  return x.flatten(1)\n")),
+            refusal("aten::save"));
+  EXPECT_EQ(message_of(write("def other(self, x):\n" + save + "  return x\n" + forward)), refusal("aten::save"));
+  EXPECT_EQ(
+      message_of(write("def forward(self, x):\n  return torch.from_file(\"" + file + "\", True, 40).view(2, 20)\n")),
+      refusal("aten::from_file"));
+  torch::jit::Module part("part"), whole("whole");
+  part.define("def forward(self, x):\n" + save + "  return x\n");
+  whole.register_module("part", part);
+  whole.define("def forward(self, x):\n  return self.part.forward(x).flatten(1)\n");
+  EXPECT_EQ(message_of(write(whole)), refusal("aten::save"));
+  // Loading itself runs this one.
+  EXPECT_EQ(message_of(write(forward +
+                             "def __getstate__(self) -> int:\n  return 3\n"
+                             "def __setstate__(self, x: int) -> None:\n" +
+                             save)),
+            refusal("__setstate__"));
+  EXPECT_FALSE(std::ifstream(file).good());
+  EXPECT_EQ(message_of(write(forward)), "");
 }
 
 TEST_F(Torchscript, ArgumentsThatDoNotFit) {

@@ -18,6 +18,7 @@
 #include "ick/base/error.h"
 #include "ick/base/file.h"
 #include "ick/net/safetensors.h"
+#include "ick/store/checkpoint_file.h"
 #include "ick/table/csv.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
@@ -339,6 +340,49 @@ TEST(ModelDirectory, ReplacesAnOlderModelAndNothingElse) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"m", "thesis"}));
 }
 
+// A model of ours with one entry more, or with a model.json of somebody else, is no place for a model.
+TEST(ModelDirectory, AFolderThatIsNotAllItsOwnIsNotReplaced) {
+  const ModelCase made("y ~ mlp(a)", mixed_table(25, 1));
+  const Fit fit = made_fit(made);
+  const ScratchFolder folder;
+  const std::string path = folder / "m", table = "a,y\n1,2\n";
+  const auto refusal = [&] {
+    const std::string first = message_of<UsageError>([&] { check_model_place(path); }, path);
+    EXPECT_EQ(message_of<UsageError>([&] { save_model(fit, path, made.table, {}); }, path), first);
+    return first;
+  };
+  const auto holds = [](const std::string& name) {
+    return "the folder \"f\" holds \"" + name +
+           "\", which ick did not write, so it is not replaced; give another place or move it";
+  };
+  save_model(fit, path, made.table, {});
+  const std::string json = read_file(path + "/model.json");
+  overwrite(path + "/train.csv", table);
+  EXPECT_EQ(refusal(), holds("train.csv"));
+  EXPECT_EQ(read_file(path + "/train.csv"), table);
+  fs::remove(path + "/train.csv");
+  fs::create_directory(path + "/.git");
+  EXPECT_EQ(refusal(), holds(".git"));
+  fs::remove(path + "/.git");
+  fs::rename(path + "/golden.csv", folder / "golden.csv");
+  fs::create_symlink(folder / "golden.csv", path + "/golden.csv");
+  EXPECT_EQ(refusal(), holds("golden.csv"));
+  fs::remove(path + "/golden.csv");
+  for (const std::string& other : {table, std::string("{}"), std::string("[1]"), std::string("{\"format\": \"keras\"}"),
+                                   json.substr(0, json.size() / 2), std::string()}) {
+    overwrite(path + "/model.json", other);
+    EXPECT_EQ(
+        refusal(),
+        "the folder \"f\" has no \"model.json\" that ick wrote, so it is not replaced; give another place or move it");
+    EXPECT_EQ(read_file(path + "/model.json"), other);
+  }
+  overwrite(path + "/model.json", json);
+  overwrite(path + "/golden.safetensors", "of a model that read images");
+  save_model(fit, path, made.table, {});
+  EXPECT_TRUE(verify_model(path).passed);
+  EXPECT_FALSE(fs::exists(path + "/golden.safetensors"));
+}
+
 // The system refuses files above a size, as a full disk would.
 TEST(ModelDirectory, NothingHalfWrittenRemains) {
   const ModelCase made("y ~ mlp(a, layers=[8])", mixed_table(25, 1));
@@ -417,6 +461,72 @@ TEST(Checkpoint, ComesBack) {
   EXPECT_EQ(after.request, before.request);
   EXPECT_EQ(after.fingerprint, before.fingerprint);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"c"});
+}
+
+TEST(Checkpoint, IsWrittenOnlyOverOneOfTheSameFit) {
+  const ScratchFolder folder;
+  const std::string path = folder / "m.checkpoint";
+  const StoredCheckpoint fit = some_checkpoint();
+  const auto file_of = [&](const StoredCheckpoint& of) {
+    CheckpointFile file(path, of);
+    file.set_table(of.fingerprint);
+    return file;
+  };
+  const auto refusal = [&](CheckpointFile file) {
+    const std::string before = read_file(path), first = message_of<UsageError>([&] { file.check(); }, path);
+    EXPECT_EQ(message_of<UsageError>([&] { file.save(fit.checkpoint); }, path), first);
+    file.remove();
+    EXPECT_EQ(read_file(path), before);
+    return first;
+  };
+  const std::string place = "\"f\", where this fit would keep its checkpoints, ";
+  const std::string another = place + "is the checkpoint of another fit (" + print(fit.formula) +
+                              ", of folder/table.csv); go on with that one by ick fit --resume, remove it, or give "
+                              "another --out";
+  CheckpointFile own = file_of(fit);
+  own.check();
+  own.save(fit.checkpoint);
+  own.save(fit.checkpoint);
+  StoredCheckpoint other = fit;
+  other.options.loaders += 1;
+  other.options.checkpoint_seconds += 1.0;
+  file_of(other).check();  // how it is run does not count
+  other.fingerprint += 1;
+  EXPECT_EQ(refusal(file_of(other)), another);
+  CheckpointFile(path, other).check();  // the table is not read yet
+  other = fit;
+  other.options.seed += 1;
+  EXPECT_EQ(refusal(file_of(other)), another);
+  EXPECT_EQ(refusal(CheckpointFile(path, other)), another);
+  other = fit;
+  other.formula = parse_formula("y ~ rbf(t)");
+  EXPECT_EQ(refusal(file_of(other)), another);
+  const std::string good = read_file(path);
+  for (const std::string& text : {std::string("a,y\n1,2\n"), std::string(), good.substr(0, good.size() / 2)}) {
+    overwrite(path, text);
+    EXPECT_EQ(refusal(own),
+              place + "is not a checkpoint that ick wrote, or a damaged one; move it, or give another --out");
+  }
+  overwrite(path, good);
+  file_of(fit).remove();
+  EXPECT_EQ(folder.names(), std::vector<std::string>{});
+}
+
+TEST(Checkpoint, ThatCarriesAScriptNeedsTrust) {
+  const ScratchFolder folder;
+  StoredCheckpoint stored = some_checkpoint();
+  const std::string path = folder / "c",
+                    sentence =
+                        "f: it carries a TorchScript, a program that could run any code as you; give --trust (in "
+                        "C++ LoadOptions::trust) if you trust the place it comes from";
+  stored.formula = parse_formula("y ~ rbf(t) * (mlp(a) + torchscript(image, file=\"b.pt\"))");
+  save_checkpoint(stored, path);
+  EXPECT_EQ(message_of<UsageError>([&] { load_checkpoint(path); }, path), sentence);
+  EXPECT_EQ(load_checkpoint(path, {.trust = true}).formula, stored.formula);
+  stored.formula = parse_formula("y ~ rbf(t)");
+  stored.options.noise_formula = "sigma ~ torchscript(image, file=\"b.pt\")";
+  save_checkpoint(stored, path);
+  EXPECT_EQ(message_of<UsageError>([&] { load_checkpoint(path); }, path), sentence);
 }
 
 TEST(Checkpoint, DamageIsSeen) {

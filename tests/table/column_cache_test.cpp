@@ -339,11 +339,46 @@ TEST_F(ColumnCacheTest, DamageIsMended) {
     text[at] = static_cast<char>(text[at] ^ 4);
     std::ofstream(description, std::ios::binary) << text;
     EXPECT_FALSE(read().from_cache) << at;
+    if (at == 0) continue;  // nothing would be left to know it by
     text = read_file(description).substr(0, at);
     std::ofstream(description, std::ios::binary) << text;
     EXPECT_FALSE(read().from_cache) << at;
   }
   EXPECT_TRUE(read().from_cache);
+}
+
+// A user's file among those of the cache, or in the place of one, is worth more than the cache.
+TEST_F(ColumnCacheTest, AFolderThatIsNotAllItsOwnIsNotReplaced) {
+  std::vector<std::string> said;
+  ReadOptions options = keeping();
+  options.remark = [&](const std::string& sentence) { said.push_back(sentence); };
+  int rows = 400;
+  const auto expect_kept = [&](const std::string& name, const std::string& text) {
+    said.clear();
+    fs::remove_all(columns_);
+    EXPECT_FALSE(read(keeping()).from_cache);
+    std::ofstream(columns_ + "/" + name, std::ios::binary) << text;
+    const auto files = std::distance(fs::directory_iterator(columns_), {});
+    write_file(path_, mixed_text(++rows));  // the cache is of another table now
+    EXPECT_FALSE(read(options).from_cache);
+    EXPECT_EQ(read_file(columns_ + "/" + name), text);
+    EXPECT_EQ(std::distance(fs::directory_iterator(columns_), {}), files);
+    return said.size() == 1 ? said[0] : "";
+  };
+  const std::string before = "no copy of the columns kept in " + columns_ + "/ (the folder \"" + columns_ + "\" ",
+                    after = "; the table will be parsed again";
+  for (const std::string name : {"notes.txt", "1.f64.txt", ".f64", "2", "model.json"}) {
+    EXPECT_EQ(expect_kept(name, "mine"),
+              before + "holds \"" + name +
+                  "\", which ick did not write, so it is not replaced; give another place or "
+                  "move it)" +
+                  after);
+  }
+  for (const std::string text : {"", "a description of my own", "see my notes on columns: ick columns 1"}) {
+    EXPECT_EQ(expect_kept("description", text),
+              before + "has no \"description\" that ick wrote, so it is not replaced; give another place or move it)" +
+                  after);
+  }
 }
 
 TEST_F(ColumnCacheTest, LeavesOtherFilesAlone) {

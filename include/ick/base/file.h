@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,23 @@ class StagedFile {
   int descriptor_ = -1;
 };
 
+// What a folder looks like that the program wrote and may therefore replace: a flat list of regular files, each of a
+// name that `may_hold` knows, and among them `mark`, of which `is_own` says by its content whether the program wrote it.
+// The default is a folder that is never replaced.
+struct FolderKind {
+  std::string mark;
+  std::function<bool(const std::string& name)> may_hold;
+  std::function<bool(const std::string& path)> is_own;
+};
+
 // The same for a folder of files: filled under a temporary name beside `path`, then put in its place. An older folder
-// is replaced when it holds a file named `mark`; any other existing file or folder that is not empty is refused
-// (UsageError) by the constructor already, before work is spent, and so is a place that cannot be written to (Error).
+// of the same kind is replaced, and an empty one; any other file or folder is refused (UsageError, which names the first
+// entry that is not the program's) by the constructor already, before work is spent, and so is a place that cannot be
+// written to (Error). Of an older folder commit() removes the files it has recognised, one by one, and nothing else:
+// what came into it at the last moment stays in a folder beside `path`, and an Error says where.
 class StagedFolder {
  public:
-  StagedFolder(std::string path, std::string mark);
+  StagedFolder(std::string path, FolderKind kind);
   ~StagedFolder();
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
@@ -41,7 +53,8 @@ class StagedFolder {
   void commit();
 
  private:
-  std::string path_, mark_, part_;
+  std::string path_, part_;
+  FolderKind kind_;
 };
 
 }  // namespace ick

@@ -54,8 +54,10 @@ class Model {
   // `rows` are training rows: they say where inducing points go. Networks take their inputs' widths from them.
   Model(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows, const ModelOptions& options);
 
-  // The model that state() was taken from, without training rows. DataError when tensors are missing or do not fit.
-  Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options);
+  // The model that state() was taken from, without training rows. DataError when tensors are missing or do not fit;
+  // UsageError when there is code among them (a TorchScript) and no `trust` in where they come from.
+  Model(const ModelSpec& spec, const Encoder& encoder, const TensorState& state, const ModelOptions& options,
+        bool trust = false);
 
   std::int64_t members() const { return options_.members; }
   std::int64_t outputs() const { return options_.outputs; }
@@ -140,7 +142,7 @@ class Model {
   };
 
   void make_kernel(const Encoder& encoder);
-  void make_networks(const Encoder& encoder, const TensorState* stored = nullptr);
+  void make_networks(const Encoder& encoder, const TensorState* stored = nullptr, bool trust = false);
   MapOptions map_options(std::size_t t) const;
   at::Tensor signal(const Term& term, const Batch& batch) const;
   at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& training) const;

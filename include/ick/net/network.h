@@ -87,6 +87,7 @@ struct NetworkContext {
   std::vector<std::int64_t> default_layers = {128, 64};  // hidden widths when the formula gives none
   // A buffer of the network that this one is to be again, by its path; null when it is made for the first time.
   std::function<at::Tensor(const std::string& path)> stored;
+  bool trust = false;  // of one that is stored: code that came with it may run
 };
 
 struct NetworkArgument {
@@ -101,10 +102,12 @@ struct NetworkRow {
   std::span<const NetworkArgument> arguments;
   std::unique_ptr<Network> (*make)(const NetworkSpec& network, const NetworkContext& context) = nullptr;
   Reads reads = Reads::columns;
+  bool brings_code = false;  // of its own, which runs when a stored network is made again
 };
 
 std::span<const NetworkRow> network_table();
 const NetworkRow* find_network(std::string_view name);  // null when there is none of that name
+bool brings_code(const Expression& expression);         // true of any of its networks
 
 // UsageError that names the column of the formula when its arguments are not those of such a network.
 std::unique_ptr<Network> make_network(const NetworkSpec& network, const NetworkContext& context);

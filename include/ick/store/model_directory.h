@@ -27,8 +27,8 @@ struct DataOrigin {
 // CRC-32 of names and values.
 std::uint32_t fingerprint(const Table& table);
 
-// UsageError when there is something else than a model at `directory`; fails before anything is trained when called
-// first.
+// UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is never
+// replaced. Fails before anything is trained when called first.
 void check_model_place(const std::string& directory);
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
@@ -43,8 +43,14 @@ struct StoredModel {
   std::string json;     // model.json as it stands
 };
 
+struct LoadOptions {
+  // Whether code that came with the file may run: a TorchScript can do whatever the user can. Without it such a model is
+  // refused (UsageError). Files that the stored formula names (file=, start=) are not opened in either case.
+  bool trust = false;
+};
+
 // DataError when a file is missing, damaged or of a newer format.
-StoredModel load_model(const std::string& directory);
+StoredModel load_model(const std::string& directory, const LoadOptions& options = {});
 
 struct Verification {
   std::int64_t rows = 0;
@@ -52,7 +58,7 @@ struct Verification {
   bool passed = false;              // below kVerifyTolerance
 };
 inline constexpr double kVerifyTolerance = 1e-3;  // of a predictive sd: float32 on another machine
-Verification verify_model(const std::string& directory);
+Verification verify_model(const std::string& directory, const LoadOptions& options = {});
 
 // A fit under way, as one file.
 struct StoredCheckpoint {
@@ -64,6 +70,6 @@ struct StoredCheckpoint {
   std::uint32_t fingerprint = 0;
 };
 void save_checkpoint(const StoredCheckpoint& checkpoint, const std::string& path);
-StoredCheckpoint load_checkpoint(const std::string& path);
+StoredCheckpoint load_checkpoint(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace ick
