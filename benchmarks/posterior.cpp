@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "ick/base/seed.h"
-#include "ick/posterior/draw.h"
+#include "ick/inference/draw.h"
 #include "random_table.h"
 #include "timing.h"
-#include "train/plan.h"
+#include "fit/choices.h"
 #include "train/trainer.h"
 
 // Ensembles: draws of a posterior in closed form against gradient descent member by member, and the step of thirty

@@ -14,7 +14,7 @@
 #include "ick/base/parallel.h"
 #include "random_table.h"
 #include "timing.h"
-#include "train/plan.h"
+#include "fit/choices.h"
 #include "train/trainer.h"
 
 // One training step (Adam, squared error, a network times a periodic Nystrom map whose parameters are learned) against

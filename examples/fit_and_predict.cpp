@@ -9,7 +9,7 @@
 
 #include "ick/store/model_directory.h"
 #include "ick/table/csv.h"
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 
 namespace {
 

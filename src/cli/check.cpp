@@ -9,7 +9,7 @@
 #include "cli/data_options.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
-#include "ick/posterior/exact_process.h"
+#include "ick/predict/exact_process.h"
 #include "ick/store/model_directory.h"
 #include "store/json.h"
 
@@ -86,7 +86,7 @@ int run_check(const CheckRequest& request) {
   const Comparison c = compare_with_exact(model, table, parts.training, parts.compared, !parts.own_rows);
   if (request.json) {
     const nlohmann::json out = {{"schema", 1},
-                                {"posterior", choice_name(model.posterior)},
+                                {"posterior", model.posterior->engine().name},
                                 {"training_rows", c.training_rows},
                                 {"rows", c.rows},
                                 {"same_rows", c.same_rows},
@@ -99,9 +99,9 @@ int run_check(const CheckRequest& request) {
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
-  const std::string what = model.posterior == Posterior::exact
+  const std::string what = model.posterior->engine().kernels_only
                                ? "kernel features"
-                               : fmt::format("{} posterior of {} member{}", choice_name(model.posterior),
+                               : fmt::format("{} posterior of {} member{}", model.posterior->engine().name,
                                              model.options.members, model.options.members == 1 ? "" : "s");
   fmt::print("{} against the exact Gaussian process\n", what);
   fmt::print("  {} training rows, compared at {} rows: {}\n", c.training_rows, c.rows, parts.sentence);
@@ -115,7 +115,7 @@ int run_check(const CheckRequest& request) {
     fmt::print("  {:<10} {:>10.4g} {:>10.4f} {:>9.1f}% {:>9.1f}%\n", name, scores.rmse, scores.nlpd,
                100.0 * scores.coverage.at("0.5"), 100.0 * scores.coverage.at("0.9"));
   }
-  if (model.posterior == Posterior::ensemble || model.posterior == Posterior::laplace) {
+  if (model.posterior->engine().trains) {
     fmt::print(
         "The model's networks were trained, on {} rows; the exact process has the covariance they started with and saw "
         "{}: part of the difference is that.\n",

@@ -12,7 +12,7 @@
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 
 namespace ick {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ick/formula/formula.h"
-#include "ick/posterior/fitted.h"
+#include "ick/predict/fitted.h"
 #include "ick/table/csv.h"
 
 namespace ick {

@@ -15,7 +15,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 #include "store/json.h"
 
 namespace ick {

@@ -21,9 +21,9 @@
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
+#include "ick/fit/estimate.h"
 #include "ick/store/checkpoint_file.h"
 #include "ick/store/model_directory.h"
-#include "ick/train/estimate.h"
 #include "ick/train/ranks.h"
 
 namespace ick {
@@ -77,7 +77,7 @@ FitOptions options_of(const FitRequest& request) {
   options.schedule = *find_choice<Schedule>(request.schedule);
   options.kernels = *find_choice<KernelTraining>(request.kernels);
   options.gaps = *find_choice<Gaps>(request.gaps);
-  options.posterior = *find_choice<Posterior>(request.posterior);
+  options.posterior = request.posterior;
   options.perturbation = *find_choice<Perturbation>(request.perturbation);
   options.noise = parse_noise(request.noise);
   if (request.likelihood != "automatic") options.likelihood = request.likelihood;
@@ -279,8 +279,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
     say_plan(table, plan, progress);
     // Tensor operations of a step are too small to share out, torch's threads would only wait for each other; and the
     // model is the same to the last bit for any number of workers. Images and draws are large enough.
-    const Posterior posterior = plan.options.posterior;
-    const bool draws = posterior == Posterior::nngp || posterior == Posterior::ntk;
+    const bool draws = engine_named(plan.options.posterior).draws;
     const auto& networks = plan.encoder.networks;
     const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
     if (!images && !draws) use_torch_threads(1);

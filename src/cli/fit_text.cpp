@@ -108,9 +108,9 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
   const FitOptions& o = plan.options;
   if (o.optimiser == Optimiser::lbfgs) {
     progress.say("kernels only: parameters by L-BFGS on the marginal likelihood, weights in closed form");
-  } else if (o.posterior == Posterior::nngp || o.posterior == Posterior::ntk) {
-    progress.say(fmt::format("{} drawn from the {} posterior, in closed form", count_text(o.members, "member"),
-                             choice_name(o.posterior)));
+  } else if (engine_named(o.posterior).draws) {
+    progress.say(
+        fmt::format("{} drawn from the {} posterior, in closed form", count_text(o.members, "member"), o.posterior));
   } else {
     progress.say(fmt::format("{}, batches of {}, {}, learning rate {:.4g}, at most {}", count_text(o.members, "member"),
                              o.batch, choice_name(o.optimiser), o.learning_rate, count_text(o.epochs, "epoch")));
@@ -164,14 +164,14 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     out["schema"] = 1;
     out["model"] = directory;
     out["formula"] = print(fit.model.spec().formula);
-    out["parameters"] = fit.model.model->trainable();
+    out["parameters"] = fit.model.model().trainable();
     if (fit.model.likelihood->has_classes()) {
       out["temperature"] = fit.model.temperature;
     } else {
       out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
     }
     out["kernels"] = to_json(fit.model.kernel_values());
-    out["posterior"] = choice_name(fit.model.posterior);
+    out["posterior"] = fit.model.posterior->engine().name;
     if (!fit.model.likelihood->has_classes()) out["calibration"] = calibration_json(fit.model.calibration);
     fmt::print("{}\n", out.dump(2));
     return;
@@ -194,13 +194,13 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   }
   if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
   if (refitted) {
-    const bool solved = fit.model.posterior != Posterior::ensemble && fit.model.posterior != Posterior::laplace;
+    const bool solved = !fit.model.posterior->engine().trains;
     fmt::print("The model kept was then {} on training and validation rows together{}.\n",
                solved ? "solved" : "trained",
                solved ? "" : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
   }
   if (report.waiting > 0.0) fmt::print("{:.1f}% of the time was spent waiting for images.\n", 100.0 * report.waiting);
-  fmt::print("{} numbers learned, {}; written to {}\n", fit.model.model->trainable(), duration_text(report.seconds),
+  fmt::print("{} numbers learned, {}; written to {}\n", fit.model.model().trainable(), duration_text(report.seconds),
              directory);
 }
 

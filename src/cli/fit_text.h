@@ -3,8 +3,8 @@
 #include <string>
 
 #include "cli/progress.h"
-#include "ick/train/estimate.h"
-#include "ick/train/fit.h"
+#include "ick/fit/estimate.h"
+#include "ick/fit/fit.h"
 
 // What `ick fit` says before and after.
 namespace ick {

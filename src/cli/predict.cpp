@@ -351,8 +351,9 @@ int run_predict(const PredictRequest& request) {
                too_few_rows(calibration, request.wanted.level));
   }
   if (request.wanted.support && stored.model.support.empty()) {
-    fmt::print(stderr, "no column of support: {}\n",
-               stored.model.model->has_kernels() ? "the model was written before there was any" : "there is no kernel");
+    fmt::print(
+        stderr, "no column of support: {}\n",
+        stored.model.model().has_kernels() ? "the model was written before there was any" : "there is no kernel");
   }
   if (!request.out.empty() && request.out != "-") fmt::print(stderr, "{} rows written to {}\n", rows, request.out);
   return 0;

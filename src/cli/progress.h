@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 
 namespace ick {
 

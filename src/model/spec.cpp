@@ -238,7 +238,7 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
   for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
     if (!term->exists()) continue;
     check_column(term->column, term->position, formula, columns);
-    add_new(named, {term->column});
+    if (!contains(named, term->column)) named.push_back(term->column);
   }
   for (const Call* call : calls_of(formula.right)) {
     check_name(*call);

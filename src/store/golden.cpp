@@ -120,7 +120,7 @@ TensorState golden_state(const FittedModel& model, const Table& table) {
     state.emplace_back("network" + std::to_string(a + 1), batch.networks[a]);
   }
   const at::NoGradGuard no_grad;
-  const at::Tensor functions = (*model.model)(batch);
+  const at::Tensor functions = model.model()(batch);
   if (!functions.isfinite().all().item<bool>()) not_finite(rows.rows[0]);
   state.emplace_back("functions", functions);
   return state;
@@ -136,7 +136,7 @@ Verification verify_functions(const FittedModel& model, const TensorState& state
     if (name == "functions") expected = tensor;
   }
   const at::NoGradGuard no_grad;
-  const at::Tensor found = (*model.model)(batch);
+  const at::Tensor found = model.model()(batch);
   Verification result;
   result.rows = batch.x.size(0);
   const double difference = (found - expected).abs().max().item<double>() / (expected.std().item<double>() + 1e-6);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ick/base/error.h"
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 
 // Plain data to JSON and back. Readers throw nlohmann's exceptions, which the caller turns into a DataError with the
 // file's name.

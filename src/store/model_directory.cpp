@@ -46,32 +46,24 @@ Json fitted_json(const FittedModel& model) {
   json["layers"] = model.options.layers;
   json["noise"] = model.noise;
   json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
-  json["posterior"] = choice_name(model.posterior);
+  json["posterior"] = model.posterior->engine().name;
   json["likelihood"] = model.likelihood->name;
   json["temperature"] = model.temperature;
   json["own_kernels"] = model.options.own_kernels;
-  json["amplitude"] = model.amplitude;
+  json["amplitude"] = model.posterior->amplitude();
   json["solved_noise"] = model.solved_noise;
   json["calibration_rows"] = model.calibration.rows();
   json["support"] = !model.support.empty();
   json["encoder"] = to_json(model.encoder);
   json["kernels"] = to_json(model.kernel_values());
-  json["parameters"] = model.model->trainable();
+  json["parameters"] = model.model().trainable();
   if (model.noise_model != nullptr) json["noise_model"] = fitted_json(*model.noise_model);
   return json;
 }
 
 // What only the posterior needs.
 TensorState posterior_state(const FittedModel& model) {
-  TensorState state;
-  if (model.factor.defined()) state.emplace_back("factor", model.factor);
-  for (std::size_t i = 0; i < model.tangent.size(); ++i) {
-    state.emplace_back("tangent" + std::to_string(i + 1), model.tangent[i]);
-  }
-  if (model.direct != nullptr) {
-    const TensorState direct = model.direct->state();
-    state.insert(state.end(), direct.begin(), direct.end());
-  }
+  TensorState state = model.posterior->tensors();
   if (model.calibration.rows() > 0)
     state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
   const TensorState support = support_state(model.support);
@@ -102,7 +94,7 @@ TensorState with_noise(TensorState state, const FittedModel& model, TensorState 
   return state;
 }
 
-TensorState weights_state(const FittedModel& model) { return model.model->state(); }
+TensorState weights_state(const FittedModel& model) { return model.model().state(); }
 
 Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
   Json json = fitted_json(fit.model);
@@ -167,31 +159,21 @@ std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::s
 }
 
 // Models of format 1 had a posterior factor or nothing.
-void read_posterior(FittedModel& model, const Json& json, const TensorState& tensors, const std::string& path) {
+void read_posterior(FittedModel& model, const std::shared_ptr<const Model>& of, const Json& json,
+                    const TensorState& tensors, const std::string& path) {
   const auto find = [&](const std::string& name) { return find_tensor(tensors, name); };
-  model.factor = find("factor");
-  const Posterior before = model.factor.defined() ? Posterior::exact : Posterior::ensemble;
-  model.posterior = json.contains("posterior") ? choice_from<Posterior>(json.at("posterior")) : before;
-  model.counts_missed = json.contains("posterior");
-  model.amplitude = json.value("amplitude", 1.0);
+  const bool named = json.contains("posterior");
+  const std::string engine = named                      ? json.at("posterior").get<std::string>()
+                             : find("factor").defined() ? "exact"
+                                                        : "ensemble";
   model.solved_noise = json.value("solved_noise", model.noise);
-  for (std::size_t i = 1; find("tangent" + std::to_string(i)).defined(); ++i) {
-    model.tangent.push_back(find("tangent" + std::to_string(i)));
-  }
   try {
-    if (model.posterior == Posterior::laplace) model.direct = std::make_shared<DirectVariance>(tensors);
-    if (json.value("support", false)) model.support = restore_support(*model.model, model.encoder, tensors);
+    // In models of format 1 the noise had what features miss of kernels.
+    model.posterior = engine_named(engine).restore(of, tensors, json.value("amplitude", 1.0), named);
+    if (json.value("support", false)) model.support = restore_support(*of, model.encoder, tensors);
   } catch (const DataError& error) {
     damaged(path, error.what());
   }
-  const std::int64_t weights = model.model->features() + 1;
-  const at::Tensor& factor = model.factor;
-  const bool fits = factor.defined() && factor.dim() == 2 && factor.size(0) == weights && factor.size(1) == weights &&
-                    factor.scalar_type() == at::kDouble;
-  if (model.posterior == Posterior::exact && !fits) {
-    damaged(path, "it does not hold the factor of " + std::to_string(weights) + " weights");
-  }
-  if (model.posterior == Posterior::ntk && model.tangent.empty()) damaged(path, "it does not hold the tangent weights");
   if (const at::Tensor scores = find("calibration"); scores.defined()) {
     const at::Tensor dense = scores.to(at::kDouble).contiguous();
     try {
@@ -237,8 +219,9 @@ FittedModel fitted_from(const Json& json, const TensorState& weights, const Tens
   if (!options.trust) refuse_code(formula, directory);
   ModelSpec spec = make_spec(formula, columns);
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
-  model.model = model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, options);
-  read_posterior(model, json, posterior, directory + "/posterior.safetensors");
+  const std::shared_ptr<const Model> of =
+      model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, options);
+  read_posterior(model, of, json, posterior, directory + "/posterior.safetensors");
   if (json.contains("noise_model")) {
     std::vector<std::string> with_sigma = columns;
     with_sigma.emplace_back("sigma");

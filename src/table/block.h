@@ -53,7 +53,7 @@ struct Layout {
   std::vector<std::string> header;
   std::vector<std::string> missing;
   bool number_is_missing = false;  // one of these words is a number, such as -999
-  std::vector<Plan> plans;  // one for each column of the file
+  std::vector<Plan> plans;         // one for each column of the file
 
   bool is_missing(std::string_view cell) const;
   bool allows_decimal_comma() const { return separator == ';'; }

@@ -8,8 +8,7 @@
 #include <numbers>
 
 #include "ick/base/error.h"
-#include "ick/posterior/direct.h"
-#include "posterior/bilinear.h"
+#include "model/lower_factor.h"
 #include "train/fused_evidence.h"
 
 namespace ick {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ick/train/fit.h"
+#include "ick/train/fit_hooks.h"
+#include "ick/train/options.h"
 
 namespace ick {
 

@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -21,10 +20,6 @@
 namespace ick {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 constexpr double kLeastProbability = 1e-300;  // whose logarithm is finite
 
@@ -396,32 +391,32 @@ void Trainer::run(std::int64_t last) {
 
 // Whether to stop and whether to write a checkpoint. Processes agree on both from time to time, and on when they will
 // next: they wait for the slowest of them then.
-void Trainer::pause(Clock::time_point& saved) {
+void Trainer::pause(Stopwatch& saved) {
   const std::int64_t now = epoch_ * steps_per_epoch_ + step_;
   if (now < next_pause_) return;
-  const bool due = sharing_->first() && seconds_since(saved) >= options_.checkpoint_seconds;
+  const bool due = sharing_->first() && saved.seconds() >= options_.checkpoint_seconds;
   const std::vector<bool> said = sharing_->any({hooks_.interrupted && hooks_.interrupted(), due});
   if (said[0] || said[1]) {
     sharing_->collect(groups_);
     loss_sum_ = sharing_->first() ? sharing_->total(loss_sum_) : (sharing_->total(loss_sum_), 0.0);
     if (hooks_.checkpoint && sharing_->first()) hooks_.checkpoint(checkpoint());
-    saved = Clock::now();
+    saved.restart();
   }
   if (!sharing_->alone()) {
     constexpr double kSeconds = 0.5;
-    const double seconds = seconds_since(paused_), steps = static_cast<double>(now - last_pause_);
+    const double seconds = paused_.seconds(), steps = static_cast<double>(now - last_pause_);
     const double asked = std::clamp(std::floor(steps * kSeconds / std::max(seconds, 1e-9)), 1.0, 2.0 * steps + 1.0);
     next_pause_ = now + static_cast<std::int64_t>(sharing_->total(sharing_->first() ? asked : 0.0));
     last_pause_ = now;
-    paused_ = Clock::now();
+    paused_.restart();
   }
   if (said[0] && loader_ != nullptr) loader_->forget();
   if (said[0]) throw Interrupted("the fit was interrupted in epoch " + std::to_string(epoch_ + 1));
 }
 
 void Trainer::run_epochs(std::int64_t last) {
-  const Clock::time_point start = Clock::now();
-  Clock::time_point saved = paused_ = start;
+  const Stopwatch watch;
+  Stopwatch saved = paused_ = watch;
   last_pause_ = next_pause_ = epoch_ * steps_per_epoch_ + step_;
   double rows = 0.0;
   const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
@@ -451,7 +446,7 @@ void Trainer::run_epochs(std::int64_t last) {
     ++epoch_;
     step_ = 0;
     keep_if_best(validation);
-    report(end, validation, seconds_since(start), rows);
+    report(end, validation, watch.seconds(), rows);
     loss_sum_ = 0.0;
     if (!sharing_->alone() && sharing_->first()) whole_ = checkpoint();
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -9,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "ick/train/fit.h"
+#include "base/stopwatch.h"
+#include "ick/train/fit_hooks.h"
+#include "ick/train/options.h"
 #include "train/loader.h"
 #include "train/optimiser.h"
 #include "train/row_order.h"
@@ -52,10 +53,8 @@ class Trainer {
   double waiting() const { return loader_ != nullptr ? loader_->waited() : 0.0; }  // seconds, for images
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void run_epochs(std::int64_t last);
-  void pause(Clock::time_point& saved);
+  void pause(Stopwatch& saved);
   bool learns_kernels() const;
   void perturb();
   void make_groups();
@@ -98,7 +97,7 @@ class Trainer {
   std::int64_t steps_per_epoch_ = 1;
   std::int64_t epoch_ = 0, step_ = 0;             // finished epochs, and steps of the one under way
   std::int64_t last_pause_ = 0, next_pause_ = 0;  // steps of all epochs; one process alone may pause at every step
-  Clock::time_point paused_;
+  Stopwatch paused_;
   double loss_sum_ = 0.0;  // over the rows of the epoch under way
   double best_ = std::numeric_limits<double>::infinity();
   std::int64_t best_epoch_ = 0;

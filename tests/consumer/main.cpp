@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "ick/fit/fit.h"
 #include "ick/formula/expression.h"
-#include "ick/train/fit.h"
 
 namespace {
 

@@ -41,9 +41,10 @@ Fit made_fit(const ModelCase& made, std::uint64_t seed = 3) {
   fit.report.options = made.plan.options;
   fit.report.rows = made.table.rows;
   if (made.plan.spec.kernels_only()) {
-    const std::int64_t size = fit.model.model->features() + 1;
-    fit.model.posterior = Posterior::exact;
-    fit.model.factor = (0.1 * normals({size, size}, 5)).tril(-1) + 2.0 * at::eye(size, at::kDouble);
+    const std::int64_t size = fit.model.model().features() + 1;
+    const at::Tensor factor = (0.1 * normals({size, size}, 5)).tril(-1) + 2.0 * at::eye(size, at::kDouble);
+    fit.model.posterior =
+        engine_named("exact").restore(fit.model.posterior->shared_model(), {{"factor", factor}}, 1.0, true);
   }
   return fit;
 }
@@ -159,7 +160,7 @@ TEST(ModelDirectory, OriginsOfAnyKind) {
 TEST(ModelDirectory, ModelsThatHaveComeToNothingAreNotKept) {
   const ModelCase made("y ~ mlp(a)", mixed_table(12, 3));
   const Fit fit = made_fit(made);
-  fit.model.model->network_parameters().back().value.detach().fill_(std::nan(""));
+  fit.model.model().network_parameters().back().value.detach().fill_(std::nan(""));
   const ScratchFolder folder;
   EXPECT_EQ(
       message_of<NumericError>([&] { save_model(fit, folder / "m", made.table, {}); }),

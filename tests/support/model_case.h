@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "ick/posterior/fitted.h"
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
+#include "ick/predict/fitted.h"
 #include "support/table_case.h"
 
 // Models made, not trained: what they compute does not depend on that.
@@ -28,7 +28,8 @@ struct ModelCase {
     FittedModel fitted;
     fitted.encoder = plan.encoder;
     fitted.options = options;
-    fitted.model = std::make_shared<Model>(plan.spec, plan.encoder, rows, options);
+    fitted.posterior = engine_named("ensemble")
+                           .restore(std::make_shared<Model>(plan.spec, plan.encoder, rows, options), {}, 1.0, true);
     fitted.noise = fitted.solved_noise = noise;
     return fitted;
   }

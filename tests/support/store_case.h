@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/posterior/fitted.h"
+#include "ick/predict/fitted.h"
 
 // What the tests of model folders share.
 namespace ick {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "fit/choices.h"
 #include "ick/base/seed.h"
 #include "ick/formula/formula.h"
 #include "ick/model/model.h"
 #include "support/gradient_check.h"
-#include "train/plan.h"
 
 // What the tests of training share: tables made of numbers, and a model on one.
 namespace ick {

@@ -193,8 +193,8 @@ TEST(LinearEvidence, GradientIsThatOfDifferences) {
       free_columns(model->kernel()));
   EXPECT_GT(of_kernel.largest, 1e-3);
   EXPECT_LT(of_kernel.error, 1e-6);
-  const GradientCheck of_noise = check_gradient(
-      [&](const at::Tensor& at) { return linear_evidence(*model, on.rows, at); }, scalar(-1.7));
+  const GradientCheck of_noise =
+      check_gradient([&](const at::Tensor& at) { return linear_evidence(*model, on.rows, at); }, scalar(-1.7));
   EXPECT_GT(of_noise.largest, 1e-3);
   EXPECT_LT(of_noise.error, 1e-7);
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/train/fit.h"
+#include "ick/fit/fit.h"
 
 namespace ick {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/feature/feature_map.h"
 #include "ick/likelihood/likelihood.h"
-#include "ick/posterior/fitted.h"
 #include "ick/table/split.h"
 
 namespace ick {
@@ -45,10 +45,6 @@ struct Choices<Perturbation> {
   static constexpr std::array<std::string_view, 3> names = {"none", "bootstrap", "noise"};
 };
 template <>
-struct Choices<Posterior> {
-  static constexpr std::array<std::string_view, 5> names = {"ensemble", "nngp", "ntk", "laplace", "exact"};
-};
-template <>
 struct Choices<Gaps> {
   static constexpr std::array<std::string_view, 3> names = {"refuse", "drop", "fill"};
 };
@@ -69,10 +65,10 @@ std::optional<Choice> find_choice(std::string_view name) {
 // What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
 struct FitOptions {
   std::uint64_t seed = 0;
-  std::int64_t members = 0;                   // E
-  std::string likelihood;                     // by name; "": chosen from the target's values
-  bool own_kernels = false;                   // categorical: each class has kernel parameters of its own
-  Posterior posterior = Posterior::ensemble;  // of models with networks; exact for those of kernels only
+  std::int64_t members = 0;            // E
+  std::string likelihood;              // by name; "": chosen from the target's values
+  bool own_kernels = false;            // categorical: each class has kernel parameters of its own
+  std::string posterior = "ensemble";  // engine of models with networks; exact for those of kernels only
   Perturbation perturbation = Perturbation::none;
   double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
   std::string noise_formula;  // sigma ~ ...: the noise's deviation depends on the row

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "ick/likelihood/likelihood.h"
+#include "ick/model/model.h"
+
+namespace ick {
+
+struct Engine;
+
+// Mean and variance of the function at some rows, standardised: (B) each in float64.
+struct FunctionMoments {
+  at::Tensor mean, variance;
+};
+
+// What is known of the function after a fit, by one of the engines. Immutable; copies share tensors.
+class FunctionPosterior {
+ public:
+  explicit FunctionPosterior(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
+  virtual ~FunctionPosterior() = default;
+
+  const Model& model() const { return *model_; }
+  const std::shared_ptr<const Model>& shared_model() const { return model_; }
+  virtual const Engine& engine() const = 0;
+
+  // Of the mean of an observation, link^-1(f): for the identity link of the function itself, with what features miss of
+  // the kernels in the variance. Offsets of other links are part of it.
+  virtual FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const = 0;
+
+  // `count` draws of the function at these rows, which go together: (S, B) in float64. The same seed gives the same
+  // functions for any rows.
+  virtual at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const = 0;
+
+  // What a model folder keeps of it besides the model's weights.
+  virtual TensorState tensors() const { return {}; }
+  virtual double amplitude() const { return 1.0; }  // v, what the prior variance is multiplied with
+
+ protected:
+  // Functions of the members, (E, B) in float64, with offsets, through the link.
+  at::Tensor members(const Batch& batch, const Likelihood& likelihood) const;
+
+ private:
+  std::shared_ptr<const Model> model_;
+};
+
+// Rows one after the other in blocks: memory does not grow with their number beyond their own tensors. (n) each.
+FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows);
+// The function of each member, with offsets: of one output (E, n), else (E, n, C), in float32.
+at::Tensor member_functions(const Model& model, const Dataset& rows);
+// (S, n)
+at::Tensor draws_at(const FunctionPosterior& posterior, const Dataset& rows, std::int64_t count, std::uint64_t seed);
+
+}  // namespace ick

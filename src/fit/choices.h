@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ick/fit/fit.h"
+#include "ick/inference/engine.h"
+
+namespace ick {
+
+// The likelihood of the target, if the options do not say; UsageError or DataError when it does not go with the others.
+void choose_likelihood(const Table& table, const Formula& formula, const std::vector<bool>& use, FitPlan& plan);
+// All other options that are left open, for so many training rows.
+void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan);
+
+// What a fit's tensors take, about.
+FitBytes bytes_of(const FitPlan& plan);
+// UsageError when that is more than `free` bytes: how many members would fit.
+void check_memory(const FitPlan& plan, double free);
+
+}  // namespace ick

@@ -1,0 +1,113 @@
+#include "ick/fit/estimate.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fit/choices.h"
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+#include "ick/inference/engine.h"
+
+namespace ick {
+
+namespace {
+
+constexpr double kUnitsPerPixel = 40.0;  // that a network on images holds, about
+
+double bytes_of(const Table& table) {
+  double bytes = 0.0;
+  for (const Column& column : table.columns) {
+    if (!column.values.is_mapped()) bytes += 8.0 * static_cast<double>(column.values.size());
+    for (const std::string& text : column.text) bytes += static_cast<double>(text.size() + sizeof(std::string));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+FitBytes bytes_of(const FitPlan& plan) {
+  const FitOptions& o = plan.options;
+  FitSizes sizes;
+  sizes.rows = static_cast<double>(count_of(plan.training) + count_of(plan.validation));
+  sizes.parameters = 1.0;
+  std::size_t source = 0;
+  for (const TermSpec& term : plan.spec.terms) {
+    const auto p =
+        static_cast<double>(term.features) * static_cast<double>(std::max<std::size_t>(1, term.kernels.size()));
+    sizes.features += p;
+    if (term.networks.empty()) sizes.parameters += p;
+    for (const NetworkSpec& network : term.networks) {
+      NetworkContext context;
+      const NetworkInputs& inputs = plan.encoder.networks[source++];
+      context.inputs = inputs.numbers();
+      if (inputs.image) context.image = inputs.image->shape;
+      context.outputs = static_cast<std::int64_t>(p) * outputs_of(plan.options, plan.encoder);
+      context.default_layers = o.layers;
+      sizes.pixels += kUnitsPerPixel * static_cast<double>(context.image.numbers());
+      for (const NamedTensor& each : make_network(network, context)->parameters()) {
+        sizes.parameters += static_cast<double>(each.value.numel());
+        sizes.units += static_cast<double>(each.value.size(-1));
+      }
+    }
+  }
+  FitBytes bytes = engine_named(o.posterior).bytes(sizes, o);
+  const double row = bytes_of_row(plan.encoder);
+  const bool held = row * sizes.rows <= o.held_bytes;
+  bytes.rows += sizes.rows * (held ? 2.0 * row : 8.0);  // else which rows they are
+  return bytes;
+}
+
+void check_memory(const FitPlan& plan, double free) {
+  constexpr double kUsable = 0.9;
+  const FitBytes bytes = bytes_of(plan);
+  const auto members = static_cast<double>(plan.options.members);
+  const double needed = bytes.rows + members * bytes.member;
+  if (needed <= kUsable * free) return;
+  const auto fit = static_cast<std::int64_t>((kUsable * free - bytes.rows) / std::max(1.0, bytes.member));
+  const auto& networks = plan.encoder.networks;
+  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  const std::string remedy = fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " --members"
+                             : images ? "use a smaller --batch, smaller images (size=...), or a smaller network"
+                                      : "use fewer rows, smaller --layers, or points=... in the formula";
+  throw UsageError("this fit with " + std::to_string(plan.options.members) +
+                   (plan.options.members == 1 ? " member" : " members") + " would take about " +
+                   number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +
+                   number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
+}
+
+FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+  FitEstimate estimate;
+  estimate.plan = plan_fit(table, formula, options);
+  const FitPlan& plan = estimate.plan;
+  const FitOptions& o = plan.options;
+  estimate.training_rows = count_of(plan.training);
+  estimate.validation_rows = count_of(plan.validation);
+  estimate.holdout_rows = count_of(plan.holdout);
+
+  const Dataset all = open_rows(table, plan.encoder, std::vector<bool>(table.rows, true));
+  const std::int64_t some = std::min<std::int64_t>(all.size(), std::max<std::int64_t>(4 * o.batch, 4096));
+  const Dataset rows = all.select(at::arange(some, at::kLong));
+  const Engine& engine = engine_named(o.posterior);
+  ModelOptions model_options;
+  model_options.members = engine.draws ? std::min<std::int64_t>(o.members, 4) : o.members;  // all cost the same
+  model_options.outputs = outputs_of(o, plan.encoder);
+  model_options.own_kernels = o.own_kernels;
+  model_options.seed = o.seed;
+  model_options.layers = o.layers;
+  Model model(plan.spec, plan.encoder, rows, model_options);
+  estimate.features = model.features();
+  estimate.parameters = model.trainable() / model.members() * o.members;
+
+  const auto n = static_cast<double>(estimate.training_rows);
+  const FitBytes bytes = bytes_of(plan);
+  estimate.bytes = bytes_of(table) + bytes.rows + static_cast<double>(o.members) * bytes.member;
+  const Engine::Seconds once = engine.seconds(model, o, rows, n);
+  const double runs = o.refit && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
+  estimate.seconds_per_epoch = once.epoch;
+  estimate.seconds = runs * once.all;
+  return estimate;
+}
+
+}  // namespace ick

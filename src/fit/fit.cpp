@@ -1,0 +1,269 @@
+#include "ick/fit/fit.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/stopwatch.h"
+#include "fit/choices.h"
+#include "fit/noise.h"
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/inference/engine.h"
+#include "inference/stage.h"
+#include "model/row_cost.h"
+#include "predict/classes.h"
+
+namespace ick {
+
+namespace {
+
+std::vector<bool> joined(const std::vector<bool>& a, const std::vector<bool>& b) {
+  std::vector<bool> both = a;
+  for (std::size_t i = 0; i < b.size(); ++i) both[i] = both[i] || b[i];
+  return both;
+}
+
+// Those that are asked for the noise where no rows were set apart for it.
+Dataset judged_training_rows(const Dataset& training, std::uint64_t seed) {
+  constexpr std::int64_t kMost = 1'000'000;  // enough for one number, the noise
+  return training.subset(draw_rows(training.size(), kMost, seed_for(seed, "judged rows")));
+}
+
+// What is left of a finished first stage: kept in the checkpoints of the second. In the target's units (of the
+// transformed target).
+struct Outcome : StageOutcome {
+  Scaling training;           // of the targets it has seen
+  at::Tensor mean, variance;  // of the function at rows it has not seen; of classes the functions of members
+
+  Outcome(const Stage& stage, const FunctionPosterior& posterior, const Dataset& unseen)
+      : StageOutcome(stage.outcome()), training(stage.encoder().target_summary) {
+    const Likelihood& likelihood = likelihood_of(stage.options());
+    if (likelihood.has_classes()) {
+      mean = member_functions(posterior.model(), unseen);
+      return;
+    }
+    const FunctionMoments found = moments_at(posterior, likelihood, unseen);
+    const Scaling& scaling = stage.encoder().target_scaling;
+    mean = found.mean * scaling.sd + scaling.mean;
+    variance = found.variance * (scaling.sd * scaling.sd);
+  }
+
+  Outcome(const Checkpoint& from, bool classes) {
+    const auto number = [&](const std::string& name) {
+      const auto found = from.numbers.find("outcome." + name);
+      if (found == from.numbers.end()) missing(name);
+      return found->second;
+    };
+    noise = number("noise");
+    best_epoch = number("best_epoch");
+    epochs = number("epochs");
+    polished = number("polished") != 0.0;
+    training = {number("training_mean"), number("training_sd")};
+    amplitude = number("amplitude");
+    noise_variance = number("noise_variance");
+    mean = find_tensor(from.tensors, "outcome.mean");
+    variance = find_tensor(from.tensors, "outcome.variance");
+    if (!mean.defined()) missing("mean");
+    if (!classes && !variance.defined()) missing("variance");
+  }
+
+  [[noreturn]] static void missing(const std::string& name) {
+    throw DataError("the checkpoint has no \"outcome." + name + "\"; it is of another version, start the fit again");
+  }
+
+  void write(Checkpoint& to) const {
+    to.numbers.insert({{"outcome.noise", noise},
+                       {"outcome.best_epoch", best_epoch},
+                       {"outcome.epochs", epochs},
+                       {"outcome.polished", polished},
+                       {"outcome.training_mean", training.mean},
+                       {"outcome.training_sd", training.sd},
+                       {"outcome.amplitude", amplitude},
+                       {"outcome.noise_variance", noise_variance}});
+    to.tensors.emplace_back("outcome.mean", mean);
+    if (variance.defined()) to.tensors.emplace_back("outcome.variance", variance);
+  }
+};
+
+// Rows to learn the shape of the noise from, and the others, which say how large it is: (n) in bool
+at::Tensor every_other(std::int64_t rows, std::uint64_t seed) {
+  at::Tensor learned = at::zeros({rows}, at::kBool);
+  return learned.index_fill_(0, draw_rows(rows, rows / 2, seed_for(seed, "noise rows")), true);
+}
+
+std::span<const double> span_of(const at::Tensor& values) {
+  return {values.data_ptr<double>(), static_cast<std::size_t>(values.numel())};
+}
+
+// Temperature and calibration of classes: how probable the first stage held what its unseen rows are.
+void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unseen, const Outcome& outcome,
+                    Fit& result) {
+  FittedModel& model = result.model;
+  model.support = make_support(model.model(), model.encoder, stage.training(), plan.options.seed);
+  if (count_of(plan.validation) == 0) return;
+  const at::Tensor y = unseen.targets();
+  model.temperature = fit_temperature(*model.likelihood, outcome.mean, y);
+  const at::Tensor p =
+      probabilities(*model.likelihood, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
+  const at::Tensor seen = y.to(at::kLong).contiguous();
+  const at::Tensor surprises = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
+  const std::span<const double> scores = span_of(surprises);
+  model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
+  result.report.class_validation =
+      score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
+}
+
+// Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
+// `unseen_rows` are in the encoding of the first stage.
+void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
+            const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
+  FittedModel& model = result.model;
+  const FitOptions& o = plan.options;
+  const bool validated = count_of(plan.validation) > 0;
+  Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}};
+  const Scaling& scaling = plan.encoder.target_scaling;
+  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
+
+  at::Tensor shape, to_judge = at::ones({unseen.rows.size()}, at::kBool);
+  at::Tensor known_variance = unseen.variance;  // all but the noise that is to be found
+  if (model.likelihood->link != Link::identity) {
+    const auto [base, slope] = noise_shape(*model.likelihood, unseen.mean);
+    known_variance = known_variance + base;
+    shape = slope;
+  }
+  if (const at::Tensor error = unseen.rows.row_error(); error.defined()) {
+    known_variance = known_variance + error * (scaling.sd * scaling.sd);
+  }
+  if (!o.noise_formula.empty()) {
+    const at::Tensor learned = every_other(unseen.rows.size(), o.seed);
+    const at::Tensor index = learned.nonzero().select(1, 0).contiguous();
+    model.noise_model = fit_noise_model(table, plan.spec.formula.target, o,
+                                        {unseen.rows.subset(index), unseen.mean.index_select(0, index),
+                                         unseen.variance.index_select(0, index), unseen.y.index_select(0, index)},
+                                        hooks);
+    model.noise = 1.0;
+    shape = model.noise_shape_of(table, unseen.rows);
+    to_judge = learned.logical_not().logical_and(shape.isfinite());
+  }
+  const at::Tensor index = to_judge.nonzero().select(1, 0).contiguous();
+  const auto judged = [&](const at::Tensor& all) { return all.defined() ? all.index_select(0, index) : all; };
+  const at::Tensor mean = judged(unseen.mean), variance = judged(known_variance), y = judged(unseen.y);
+  const at::Tensor weights = judged(unseen.rows.row_weights()), offset = judged(unseen.rows.row_offset());
+  double noise = o.noise;
+  const bool known = outcome.noise > 0.0 && (engine_named(o.posterior).kernels_only || !validated) && !shape.defined();
+  if (noise == 0.0) {
+    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), outcome.training.sd, weights);
+  }
+  const double kept_sd = model.encoder.target_scaling.sd;
+  model.noise = noise / kept_sd;
+  model.solved_noise = outcome.noise > 0.0 ? outcome.noise / kept_sd : model.noise;
+  model.support = make_support(model.model(), model.encoder, stage.training(), o.seed);
+  if (!validated) return;
+
+  const at::Tensor noise_variance = shape.defined() ? noise * noise * judged(shape) : at::full_like(y, noise * noise);
+  const at::Tensor sd = (variance + noise_variance).sqrt();
+  const bool shifted = offset.defined() && model.encoder.offset_in_target();
+  const at::Tensor location = (shifted ? mean + offset * scaling.sd : mean).contiguous(), scale = sd.contiguous();
+  const std::vector<double> seen = model.observed(table, unseen.rows.subset(index));
+  const Predictive law = model.predictive();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    scores.push_back(law.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
+  }
+  model.calibration = Calibration(std::move(scores));
+  result.report.validation =
+      score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, outcome.training.sd}, {},
+            weights.defined() ? span_of(weights) : std::span<const double>());
+}
+
+}  // namespace
+
+Fit fit(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
+        const Checkpoint* resume) {
+  const Stopwatch watch;
+  const FitPlan plan = plan_fit(table, formula, options);
+  const Engine& engine = engine_named(plan.options.posterior);
+  const bool classes = likelihood_of(plan.options).has_classes(), validated = count_of(plan.validation) > 0;
+  if (resume != nullptr && resume->phase == "start") resume = nullptr;
+  const bool second_only = resume != nullptr && resume->phase == "refit";
+
+  Fit result;
+  FitHooks hooks = callers_hooks;
+  hooks.progress = [&](const Progress& p) {
+    if (p.epochs > 0) result.report.history.push_back({p.phase, p.epoch, p.loss, p.validation, p.learning_rate});
+    if (callers_hooks.progress) callers_hooks.progress(p);
+  };
+  std::unique_ptr<Stage> stage;
+  std::shared_ptr<const FunctionPosterior> posterior;
+  Dataset unseen;                        // by the first stage
+  double waiting = 0.0, training = 0.0;  // seconds
+  if (!second_only) {
+    stage = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
+    posterior = engine.fit(*stage, {resume});
+    unseen = validated ? stage->validation() : judged_training_rows(stage->training(), plan.options.seed);
+  } else {
+    unseen = open_rows(table, plan.encoder, plan.validation, nullptr, plan.options.held_bytes);
+  }
+  const Outcome outcome = second_only ? Outcome(*resume, classes) : Outcome(*stage, *posterior, unseen);
+  FitHooks second_hooks = hooks;
+  if (hooks.checkpoint) {
+    second_hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      Checkpoint whole = checkpoint;
+      outcome.write(whole);
+      hooks.checkpoint(whole);
+    };
+  }
+  if (plan.options.refit && validated) {
+    if (stage != nullptr) {
+      waiting = stage->waiting(), training = stage->seconds();
+      stage->release_rows();
+    }
+    auto second = std::make_unique<Stage>(table, plan, joined(plan.training, plan.validation), "refit", second_hooks);
+    posterior = engine.fit(*second, {second_only ? resume : nullptr, stage.get(), &outcome});
+    stage = std::move(second);
+  }
+
+  result.model.encoder = stage->encoder();
+  result.model.options = stage->model_options();
+  result.model.posterior = posterior;
+  result.model.likelihood = &likelihood_of(plan.options);
+  FitReport& report = result.report;
+  if (classes) {
+    finish_classes(plan, *stage, unseen, outcome, result);
+  } else {
+    finish(table, plan, hooks, *stage, unseen, outcome, result);
+  }
+  report.options = plan.options;
+  report.rows = table.rows;
+  report.training_rows = count_of(plan.training);
+  report.validation_rows = count_of(plan.validation);
+  report.holdout_rows = count_of(plan.holdout);
+  report.validation_split = print(*plan.options.validation);
+  report.validation_reason = plan.validation_reason;
+  report.holdout_split = print(plan.options.holdout);
+  report.notes = stage->notes();
+  report.polished = outcome.polished;
+  report.epochs = static_cast<std::int64_t>(outcome.epochs);
+  report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
+  if (report.holdout_rows > 0) {
+    const Dataset held = open_rows(table, result.model.encoder, plan.holdout, nullptr, plan.options.held_bytes);
+    if (held.size() > 0 && result.model.likelihood->has_classes()) {
+      report.class_holdout = result.model.evaluate_classes(held);
+    } else if (held.size() > 0) {
+      report.holdout = result.model.evaluate(table, held);
+    }
+  }
+  waiting += stage->waiting(), training += stage->seconds();
+  report.seconds = watch.seconds();
+  report.waiting = waiting / std::max(training, 1e-9);
+  return result;
+}
+
+Fit fit(const Table& table, const std::string& formula, const FitOptions& options) {
+  return fit(table, parse_formula(formula), options);
+}
+
+}  // namespace ick

@@ -1,0 +1,99 @@
+#include "fit/noise.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "ick/base/error.h"
+#include "ick/base/transform.h"
+#include "inference/golden_section.h"
+
+namespace ick {
+
+double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& y, const at::Tensor& shape,
+                 double unit, const at::Tensor& weights) {
+  const at::Tensor squares = (y - mean).square();
+  const at::Tensor relative = shape.defined() ? shape : at::ones_like(y);
+  const auto cost = [&](double t) {
+    const at::Tensor total = variance + std::exp(t) * relative, each = total.log() + squares / total;
+    return (weights.defined() ? each * weights : each).sum().item<double>();
+  };
+  // log s^2 from 1e-4 to 50 standard deviations of the target: less no posterior can be solved with, more none needs
+  constexpr double kLowest = -18.5, kRange = 26.5, step = 0.5;
+  const double low_end = 2.0 * std::log(unit) + kLowest, high_end = low_end + kRange;
+  double best = low_end, lowest = HUGE_VAL;
+  for (double t = low_end; t <= high_end; t += step) {
+    const double value = cost(t);
+    if (value < lowest) lowest = value, best = t;
+  }
+  return std::exp(0.5 * golden_section(best - step, best + step, 1e-6, cost));
+}
+
+ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text) {
+  const Formula formula = parse_formula(text);
+  if (formula.target != "sigma" || !formula.transform.empty()) {
+    const std::string found = transformed(*find_transform(formula.transform), formula.target);
+    throw UsageError("found a formula of " + found + "; expected sigma ~ ...");
+  }
+  if (table.find("sigma") != nullptr) {
+    throw UsageError("the table has a column named sigma, which here means the noise; rename the column");
+  }
+  std::vector<std::string> columns = {"sigma"};
+  for (const std::string& name : table.names()) {
+    if (name != target) columns.push_back(name);
+  }
+  ModelSpec spec = make_spec(formula, columns);
+  for (const std::string& name : spec.kernel_columns) {
+    const ColumnType type = table.column(name).info.type;
+    if (type != ColumnType::category && type != ColumnType::text) continue;
+    throw DataError("column \"" + name + "\" is a " + std::string(column_type_name(type)) +
+                    ", and kernels of the noise read numbers and times; let a network read it, as in mlp(" + name +
+                    ")");
+  }
+  return spec;
+}
+
+std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std::string& target,
+                                                   const FitOptions& options, const Unseen& unseen,
+                                                   const FitHooks& hooks) {
+  Table rows;
+  rows.rows = unseen.rows.size();
+  rows.images = table.images;
+  for (const Column& from : table.columns) {
+    if (from.info.name == target) continue;
+    Column& to = rows.columns.emplace_back();
+    to.info = from.info;
+    std::vector<double> values;
+    for (const std::int64_t i : unseen.rows.rows) {
+      if (!from.values.empty()) values.push_back(from.values[i]);
+      if (!from.text.empty()) to.text.push_back(from.text[i]);
+    }
+    to.values = std::move(values);
+  }
+  const at::Tensor squares = (unseen.y - unseen.mean).square();
+  constexpr double kLeastShare = 1e-6, kLeast = 1e-300;  // a residual of zero has no logarithm
+  const double least = kLeastShare * squares.mean().item<double>();
+  const at::Tensor bounded = squares.clamp_min(least > 0.0 ? least : kLeast).contiguous();
+  Column& sigma = rows.columns.emplace_back();
+  sigma.info.name = "sigma";
+  sigma.values = std::vector<double>(bounded.data_ptr<double>(), bounded.data_ptr<double>() + bounded.numel());
+
+  FitOptions own;
+  own.seed = options.seed;
+  own.gaps = options.gaps;
+  own.units = options.units;
+  own.layers = options.layers;
+  FitHooks quiet;
+  if (hooks.ranks == nullptr) quiet.interrupted = hooks.interrupted;
+  if (hooks.progress) {
+    quiet.progress = [&](Progress progress) {
+      progress.phase = "noise, " + progress.phase;
+      hooks.progress(progress);
+    };
+  }
+  Formula logarithm = parse_formula(options.noise_formula);
+  logarithm.transform = "log";
+  return std::make_shared<FittedModel>(fit(rows, logarithm, own, quiet).model);
+}
+
+}  // namespace ick

@@ -1,0 +1,282 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "fit/choices.h"
+#include "fit/noise.h"
+#include "ick/base/error.h"
+#include "ick/base/memory.h"
+#include "ick/base/seed.h"
+#include "ick/base/text.h"
+#include "ick/base/unit.h"
+#include "ick/fit/fit.h"
+
+namespace ick {
+
+namespace {
+
+template <class Visit>
+void each_kernel(const ModelSpec& spec, Visit visit) {
+  for (const TermSpec& term : spec.terms) {
+    for (const KernelProduct& product : term.kernels) {
+      for (const KernelSpec& kernel : product) visit(kernel);
+    }
+  }
+}
+
+bool names_a_place(const std::string& column) {
+  std::string lower = column;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  static const std::vector<std::string> kPlaces = {"lat",  "latitude",  "lon",     "lng",
+                                                   "long", "longitude", "easting", "northing"};
+  return contains(kPlaces, lower);
+}
+
+bool repeats(std::vector<std::int64_t> images) {
+  std::erase_if(images, [](std::int64_t each) { return each < 0; });
+  std::sort(images.begin(), images.end());
+  return std::adjacent_find(images.begin(), images.end()) != images.end();
+}
+
+// Rows near each other in time or space resemble each other: drawn one by one, validation rows would be known already.
+Split choose_validation(const ModelSpec& spec, const Table& table, const FitOptions& options, double share,
+                        std::string& reason) {
+  const Split& holdout = options.holdout;
+  const auto& units = options.units;
+  Split split;
+  split.share = share;
+  if (holdout.kind != Split::Kind::none && holdout.kind != Split::Kind::condition) {
+    split.kind = holdout.kind;
+    split.columns = holdout.columns;
+    reason = "in the same way as the holdout";
+    return split;
+  }
+  std::vector<std::string> places;
+  std::string time;
+  each_kernel(spec, [&](const KernelSpec& kernel) {
+    for (const std::string& name : kernel.columns) {
+      const auto unit = units.find(name);
+      const bool measures_time = unit != units.end() && is_time_unit(unit->second);
+      if (time.empty() && (table.column(name).info.type == ColumnType::time || measures_time)) time = name;
+      if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+    }
+  });
+  for (const TermSpec& term : spec.terms) {
+    for (const NetworkSpec& network : term.networks) {
+      const std::optional<ImageSettings>& image = network.inputs.image;
+      if (!time.empty() || places.size() >= 2 || !image || image->raster.empty()) continue;
+      split.kind = Split::Kind::block;
+      split.columns = image->columns;
+      reason = "blocked in space, because patches of neighbouring rows overlap";
+      return split;
+    }
+  }
+  if (time.empty() && places.size() < 2 && table.images != nullptr) {
+    for (const TermSpec& term : spec.terms) {
+      for (const NetworkSpec& network : term.networks) {
+        const std::optional<ImageSettings>& image = network.inputs.image;
+        if (!image || !repeats(table.images->find(table, *image))) continue;
+        split.kind = Split::Kind::group;
+        split.columns = image->columns;
+        reason = "whole images, because rows share them";
+        return split;
+      }
+    }
+  }
+  if (!time.empty()) {
+    split.kind = Split::Kind::last;
+    split.columns = {time};
+    reason = "blocked in time, because the formula has a kernel on time";
+  } else if (places.size() >= 2) {
+    split.kind = Split::Kind::block;
+    split.columns = places;
+    reason = "blocked in space, because the formula has a kernel on place";
+  } else {
+    split.kind = Split::Kind::random;
+    reason = "drawn at random, because the formula has no kernel on time or place";
+  }
+  return split;
+}
+
+std::vector<bool> having_target(const Table& table, const std::string& target) {
+  const Column& column = table.column(target);
+  std::vector<bool> has(table.rows, true);
+  for (std::int64_t i = 0; i < table.rows && !column.values.empty(); ++i) has[i] = !std::isnan(column.values[i]);
+  return has;
+}
+
+void take(std::vector<bool>& from, const std::vector<bool>& taken) {
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
+}
+
+// categorical(), and a model of classes, know the levels of training rows only. A validation row with another one is a
+// training row, then; a holdout row cannot be helped.
+void keep_levels(const Table& table, const std::vector<std::string>& columns, FitPlan& plan) {
+  for (const std::string& name : columns) {
+    const Column& column = table.column(name);
+    if (column.info.type == ColumnType::text) continue;  // refused elsewhere
+    std::set<double> seen;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (plan.training[i] && !std::isnan(column.values[i])) seen.insert(column.values[i]);
+    }
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (std::isnan(column.values[i]) || seen.contains(column.values[i])) continue;
+      if (plan.holdout[i]) {
+        throw DataError("column \"" + name + "\": row " + std::to_string(i + 1) +
+                        " is held out and has a level that no training row has; " +
+                        (name == plan.spec.formula.target ? "no model can predict a class it has not seen"
+                                                          : "categorical() cannot predict it") +
+                        ", choose another --holdout");
+      }
+      if (!plan.validation[i]) continue;
+      plan.validation[i] = false;
+      plan.training[i] = true;
+    }
+  }
+}
+
+// The first column of a place is its latitude.
+void check_places(const ModelSpec& spec, const Table& table, const std::vector<bool>& use) {
+  each_kernel(spec, [&](const KernelSpec& kernel) {
+    if (!kernel.sphere || kernel.columns.empty()) return;
+    const Column& column = table.column(kernel.columns[0]);
+    if (column.info.type == ColumnType::text || column.info.type == ColumnType::category) return;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      if (!use[i] || !(std::abs(column.values[i]) > 90.0)) continue;
+      throw DataError("column \"" + column.info.name + "\": row " + std::to_string(i + 1) + " has " +
+                      number_text(column.values[i]) +
+                      ", which is not a latitude; on the sphere write latitude first, as in " + kernel.name +
+                      "(lat, lon, sphere)");
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> level_columns(const Formula& formula) {
+  std::vector<std::string> names;
+  for (const Call* call : calls_of(formula.right)) {
+    if (reads_levels(call->name)) add_new(names, call->columns);
+  }
+  return names;
+}
+
+std::vector<std::string> image_columns(const Formula& formula) {
+  std::vector<std::string> names;
+  for (const Call* call : calls_of(formula.right)) {
+    if (find_network(call->name) == nullptr) continue;
+    const std::optional<ImageSettings> image = make_network_spec(*call).inputs.image;
+    if (image && image->idx.empty() && image->raster.empty()) add_new(names, image->columns);
+  }
+  return names;
+}
+
+namespace {
+
+// A formula of the noise is fitted after everything else; what is wrong with it is said before. Its kernels need their
+// columns as the others do.
+std::vector<bool> rows_with_noise(const Table& table, const std::string& target, const FitOptions& options,
+                                  const std::vector<bool>& usable) {
+  const std::string place = "--sigma: ";
+  if (options.noise > 0.0) throw UsageError("--noise and --sigma both say what the noise is; leave one out");
+  try {
+    const ModelSpec spec = parse_noise_formula(table, target, options.noise_formula);
+    return readable_rows(table, encoder_plan(spec, options), usable);
+  } catch (const UsageError& error) {
+    throw UsageError(place + error.what());
+  } catch (const DataError& error) {
+    throw DataError(place + error.what());
+  }
+}
+
+void check_noise_rows(const FitPlan& plan) {
+  constexpr std::int64_t kFewest = 100;
+  const std::int64_t rows = count_of(plan.validation);
+  if (plan.options.noise_formula.empty() || rows >= kFewest) return;
+  throw DataError("--sigma: a formula of the noise needs at least " + std::to_string(kFewest) +
+                  " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
+                  "; set more apart with --validation");
+}
+
+void check_noise(const FitPlan& plan) {
+  constexpr double kLeast = 1e-4, kMost = 1e3;
+  const double noise = plan.options.noise, sd = plan.encoder.target_scaling.sd;
+  if (noise == 0.0 || (noise >= kLeast * sd && noise <= kMost * sd)) return;
+  throw UsageError("--noise " + number_text(noise) + " does not go with a target whose deviation is " +
+                   number_text(sd) + "; expected between " + number_text(kLeast * sd) + " and " +
+                   number_text(kMost * sd));
+}
+
+void say_constant_columns(const Table& table, FitPlan& plan) {
+  std::set<std::string> names(plan.spec.kernel_columns.begin(), plan.spec.kernel_columns.end());
+  names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
+  for (const std::string& name : names) {
+    const Numbers& values = table.column(name).values;
+    if (values.empty()) continue;  // names of files
+    std::set<double> seen;
+    for (std::size_t i = 0; i < values.size() && seen.size() < 2; ++i) {
+      if (plan.training[i] && !std::isnan(values[i])) seen.insert(values[i]);
+    }
+    if (seen.size() > 1) continue;
+    plan.remarks.push_back("column \"" + name + "\" has one value in all training rows: nothing is learned from it");
+  }
+}
+
+}  // namespace
+
+FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+  FitPlan plan;
+  plan.spec = make_spec(formula, table.names());
+  plan.options = options;
+  std::vector<bool> usable = having_target(table, formula.target);
+  if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
+    throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
+  }
+  choose_likelihood(table, formula, usable, plan);
+  plan.notes.without_target = table.rows - count_of(usable);
+  const std::int64_t with_target = count_of(usable);
+  usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
+  if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
+  plan.notes.with_gaps = with_target - count_of(usable);
+  check_places(plan.spec, table, usable);
+  plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
+  plan.training = usable;
+  take(plan.training, plan.holdout);
+  const std::int64_t rows = count_of(plan.training);
+  constexpr std::int64_t kFewest = 20;  // with fewer rows none can be spared
+  if (options.validation) {
+    plan.validation_reason = "as asked";
+  } else if (rows < kFewest) {
+    plan.options.validation = Split{};
+    plan.validation_reason = "too few rows to spare any";
+  } else {
+    const double share = rows > 100'000 ? 0.1 : 0.2;
+    plan.options.validation = choose_validation(plan.spec, table, options, share, plan.validation_reason);
+  }
+  plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
+  take(plan.training, plan.validation);
+  std::vector<std::string> leveled = plan.spec.level_columns;
+  if (likelihood_of(plan.options).has_classes()) leveled.push_back(formula.target);
+  keep_levels(table, leveled, plan);
+  check_noise_rows(plan);
+  plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
+  choose_features(plan.spec, count_of(plan.training));
+  choose_options(plan.spec, count_of(plan.training), plan);
+  check_noise(plan);
+  if (count_of(plan.validation) == 0) {
+    const bool known = !engine_named(plan.options.posterior).trains || plan.options.noise > 0.0 ||
+                       likelihood_of(plan.options).has_classes();
+    plan.remarks.push_back(known
+                               ? "no validation rows: intervals are not calibrated"
+                               : "no validation rows: the noise comes from rows the model has learned from and is too "
+                                 "small, and intervals are not calibrated");
+  }
+  say_constant_columns(table, plan);
+  check_memory(plan, free_bytes());
+  return plan;
+}
+
+}  // namespace ick

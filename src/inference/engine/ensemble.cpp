@@ -1,0 +1,86 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "inference/engines.h"
+#include "inference/stage.h"
+
+// Networks trained from different starts: their spread is what is not known.
+namespace ick {
+
+namespace {
+
+// (E, B) -> mean and mean square about it: the members are taken as a mixture.
+FunctionMoments moments_of_mixture(const at::Tensor& f) {
+  const at::Tensor mean = f.mean(0);
+  return {mean, (f - mean).square().mean(0)};
+}
+
+class EnsemblePosterior : public FunctionPosterior {
+ public:
+  // In models of format 1 the noise had what features miss of kernels.
+  EnsemblePosterior(std::shared_ptr<const Model> model, bool counts_missed)
+      : FunctionPosterior(std::move(model)), counts_missed_(counts_missed) {}
+
+  const Engine& engine() const override { return engine_named("ensemble"); }
+
+  FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
+    if (!counts_missed_ || likelihood.link != Link::identity) return moments_of_mixture(members(batch, likelihood));
+    const auto [f, missed] = model().with_missed_variance(batch);
+    FunctionMoments found = moments_of_mixture(f.to(at::kDouble));
+    found.variance = found.variance + missed.mean(0);
+    return found;
+  }
+
+  // Members in turn, from one drawn at random, and what features miss by itself in each row.
+  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
+    const auto [f, missed] = model().with_missed_variance(batch);  // (E, B)
+    const std::int64_t first = Random(seed_for(seed, "member")).below(model().members());
+    const at::Tensor which = (at::arange(count, at::kLong) + first).remainder(model().members());
+    const at::Tensor drawn = f.to(at::kDouble).index_select(0, which);
+    return counts_missed_ ? drawn + missed.index_select(0, which).sqrt() * independent_normals(batch, count, seed)
+                          : drawn;
+  }
+
+ private:
+  bool counts_missed_;
+};
+
+void choose(const ModelSpec&, FitOptions& options, std::vector<std::string>&) {
+  if (options.perturbation == Perturbation::noise && options.noise == 0.0) {
+    throw UsageError(setting("perturbation", "noise") + " adds noise to the targets and has to know how much: give " +
+                     setting("noise"));
+  }
+}
+
+std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
+  descend_and_polish(stage, run);
+  return std::make_shared<EnsemblePosterior>(stage.shared_model(), true);
+}
+
+std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState&, double,
+                                                 bool counts_missed) {
+  return std::make_shared<EnsemblePosterior>(std::move(model), counts_missed);
+}
+
+}  // namespace
+
+std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model) {
+  return std::make_shared<EnsemblePosterior>(std::move(model), true);
+}
+
+Engine ensemble_engine() {
+  Engine engine{"ensemble", "members trained from different starts; their spread"};
+  engine.trains = true;
+  engine.row_terms = true;
+  engine.choose = choose;
+  engine.bytes = descent_bytes;
+  engine.seconds = descent_seconds;
+  engine.fit = fit;
+  engine.restore = restore;
+  return engine;
+}
+
+}  // namespace ick

@@ -1,0 +1,151 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/stopwatch.h"
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/inference/direct.h"
+#include "inference/engines.h"
+#include "inference/stage.h"
+#include "train/evidence.h"
+
+// Kernels only: the posterior of the weights, f = phi . w, w ~ N(m, (L L')^-1). Kernel parameters maximise the marginal
+// likelihood.
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kMostRows = 8192;  // that the marginal likelihood is of
+
+class ExactPosterior : public FunctionPosterior {
+ public:
+  ExactPosterior(std::shared_ptr<const Model> model, at::Tensor factor)
+      : FunctionPosterior(std::move(model)), factor_(std::move(factor)) {}
+
+  const Engine& engine() const override { return engine_named("exact"); }
+
+  FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
+    const at::Tensor phi = model().linear_features(batch.x)[0];  // (B, P + 1)
+    const at::Tensor learned = at::linalg_solve_triangular(factor_, phi.t(), false).square().sum(0);
+    return {members(batch, likelihood).mean(0), learned + model().missed_variance(batch)[0]};
+  }
+
+  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
+    const at::Tensor phi = model().linear_features(batch.x)[0];
+    const at::Tensor whitened = at::linalg_solve_triangular(factor_, phi.t(), false);  // (P + 1, B)
+    const at::Tensor mean = model()(batch).to(at::kDouble).mean(0);
+    return mean + function_normals(count, whitened.size(0), seed).matmul(whitened) +
+           model().missed_variance(batch)[0].sqrt() * independent_normals(batch, count, seed);
+  }
+
+  TensorState tensors() const override { return {{"factor", factor_}}; }
+
+ private:
+  at::Tensor factor_;  // lower factor of I + Phi'Phi / s^2: (P + 1, P + 1)
+};
+
+std::shared_ptr<const FunctionPosterior> solved(std::shared_ptr<Model> model, const Dataset& rows,
+                                                double noise_variance) {
+  const LinearPosterior posterior = linear_posterior(*model, rows, noise_variance);
+  model->set_linear_weights(posterior.mean.unsqueeze(0));
+  return std::make_shared<ExactPosterior>(std::move(model), posterior.factor);
+}
+
+void choose(const ModelSpec&, FitOptions& options, std::vector<std::string>& remarks) {
+  if (options.members > 1) {
+    remarks.push_back("kernels only: the posterior is exact, " + setting("members") + " has no effect");
+  }
+  if (options.perturbation != Perturbation::none) {
+    remarks.push_back("kernels only: there are no members to differ, " + setting("perturbation") + " has no effect");
+  }
+  if (options.batch > 0 || options.learning_rate > 0.0) {
+    remarks.push_back("kernels only: the marginal likelihood is maximised, " + setting("batch") + " and " +
+                      setting("learning_rate") + " have no effect");
+  }
+  options.members = 1;
+}
+
+FitBytes bytes(const FitSizes& sizes, const FitOptions&) {
+  FitBytes all;
+  all.rows = 8.0 * (6.0 * std::min(sizes.rows, static_cast<double>(kMostRows)) * sizes.features +
+                    3.0 * sizes.features * sizes.features);
+  return all;
+}
+
+Engine::Seconds seconds(Model& model, const FitOptions& options, const Dataset& some, double rows) {
+  constexpr double kEvaluationsPerStep = 1.3;  // of L-BFGS, about
+  const at::Tensor noise = at::zeros({}, at::kDouble).requires_grad_(true);
+  const Stopwatch watch;
+  linear_evidence(model, some, noise).backward();
+  const double epoch =
+      watch.seconds() * std::min(rows, static_cast<double>(kMostRows)) / static_cast<double>(some.size());
+  return {kWarmStartSeconds + kEvaluationsPerStep * epoch * static_cast<double>(options.epochs), epoch};
+}
+
+KernelSum products_of(const ModelSpec& spec) {
+  KernelSum products;
+  for (const TermSpec& term : spec.terms) products.insert(products.end(), term.kernels.begin(), term.kernels.end());
+  return products;
+}
+
+void maximise_evidence(Stage& stage) {
+  const Dataset rows = stage.training().select(
+      draw_rows(stage.training().size(), kMostRows, seed_for(stage.options().seed, "evidence rows")));
+  EvidenceSearch search(
+      stage.model().kernel(), products_of(stage.model().spec()), rows.size(),
+      [&](const at::Tensor& log_noise) { return linear_evidence(stage.model(), rows, log_noise); },
+      stage.stated_log_noise());
+  stage.warm_up();
+  const at::Tensor& raw = stage.model().kernel().parameters().raw();
+  std::vector<double> from(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
+  from.push_back(stage.stated_log_noise().value_or(stage.log_noise()));
+  const LbfgsResult best = search.search(from, static_cast<int>(stage.options().epochs), [&](int step, double value) {
+    return stage.say_step(step, value, rows.size());
+  });
+  search(best.x);
+  stage.set_epochs(best.iterations);
+  stage.set_noise(std::max(kLeastNoise, std::exp(0.5 * best.x.back())));
+  stage.model().place_maps(stage.training());
+}
+
+std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
+  stage.make_model();
+  if (run.from != nullptr) {
+    stage.take_kernels(*run.from);
+    stage.take_noise(run.from->noise());
+  } else {
+    maximise_evidence(stage);
+  }
+  return solved(stage.shared_model(), stage.training(), stage.standard_noise() * stage.standard_noise());
+}
+
+std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState& tensors, double,
+                                                 bool) {
+  const std::int64_t weights = model->features() + 1;
+  const at::Tensor factor = find_tensor(tensors, "factor");
+  const bool fits = factor.defined() && factor.dim() == 2 && factor.size(0) == weights && factor.size(1) == weights &&
+                    factor.scalar_type() == at::kDouble;
+  if (!fits) throw DataError("it does not hold the factor of " + std::to_string(weights) + " weights");
+  return std::make_shared<ExactPosterior>(std::move(model), factor);
+}
+
+}  // namespace
+
+Engine exact_engine() {
+  Engine engine{"exact", "kernels only: the posterior in closed form"};
+  engine.kernels_only = true;
+  engine.row_terms = true;
+  engine.choose = choose;
+  engine.bytes = bytes;
+  engine.seconds = seconds;
+  engine.fit = fit;
+  engine.restore = restore;
+  engine.solve_again = [](std::shared_ptr<Model> model, const Dataset& rows, double, double noise_variance,
+                          std::uint64_t) { return solved(std::move(model), rows, noise_variance); };
+  return engine;
+}
+
+}  // namespace ick

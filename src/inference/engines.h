@@ -1,0 +1,32 @@
+#pragma once
+
+#include "ick/inference/engine.h"
+
+// What engines share.
+namespace ick {
+
+class Stage;
+
+// Gradient descent, to the first stage's best epoch where there was one; then the last layers in closed form, if rows
+// not seen (or the first stage) agree.
+void descend_and_polish(Stage& stage, const StageRun& run);
+
+FitBytes descent_bytes(const FitSizes& sizes, const FitOptions& options);
+Engine::Seconds descent_seconds(Model& model, const FitOptions& options, const Dataset& some, double rows);
+
+// Normal numbers of each draw, the same for all rows: (S, numbers) in float64.
+at::Tensor function_normals(std::int64_t count, std::int64_t numbers, std::uint64_t seed);
+// Normal numbers for each row and draw that depend on the row's inputs and not on its place: (S, B) in float64.
+at::Tensor independent_normals(const Batch& batch, std::int64_t count, std::uint64_t seed);
+
+// A product of networks is not linear in what is learned of it. `asked` starts the sentence.
+void one_network_each(const ModelSpec& spec, const std::string& asked);
+
+std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model);
+
+// Whether this engine is one of draws: solved, with options that have no effect.
+void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<std::string>& remarks);
+
+constexpr double kWarmStartSeconds = 1.0;  // about, whatever the table
+
+}  // namespace ick

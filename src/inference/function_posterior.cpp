@@ -1,0 +1,69 @@
+#include "ick/inference/function_posterior.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "model/row_cost.h"
+
+namespace ick {
+
+namespace {
+
+// Rows evaluated at once. No power of two, or columns of features would compete for the same few places of the cache.
+constexpr std::int64_t kBlock = 4104;
+
+// Hidden units of all members at once: 300 members get smaller blocks.
+std::int64_t block_of(const Dataset& rows, std::int64_t members) {
+  return rows.block(std::max<std::int64_t>(64, kBlock / std::max<std::int64_t>(1, members / 8)));
+}
+
+}  // namespace
+
+at::Tensor FunctionPosterior::members(const Batch& batch, const Likelihood& likelihood) const {
+  const at::Tensor f = model()(batch).to(at::kDouble);
+  const bool shifted = likelihood.link != Link::identity && batch.offset.defined();
+  return mean_at(likelihood, shifted ? f + batch.offset : f);
+}
+
+FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows) {
+  at::NoGradGuard no_grad;
+  FunctionMoments all{at::empty({rows.size()}, at::kDouble), at::empty({rows.size()}, at::kDouble)};
+  const std::int64_t block = block_of(rows, posterior.model().members());
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    const std::int64_t count = std::min(block, rows.size() - first);
+    const FunctionMoments some = posterior.at(batch_of(rows, first, count), likelihood);
+    all.mean.narrow(0, first, count).copy_(some.mean);
+    all.variance.narrow(0, first, count).copy_(some.variance);
+  }
+  return all;
+}
+
+at::Tensor member_functions(const Model& model, const Dataset& rows) {
+  at::NoGradGuard no_grad;
+  constexpr std::int64_t kRows = 4096;
+  const std::int64_t block = rows.block(kRows), classes = model.outputs(), members = model.members();
+  at::Tensor all = classes > 1 ? at::empty({members, rows.size(), classes}, at::kFloat)
+                               : at::empty({members, rows.size()}, at::kFloat);
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    const std::int64_t count = std::min(block, rows.size() - first);
+    const Batch batch = batch_of(rows, first, count);
+    const at::Tensor f = model(batch);
+    all.narrow(1, first, count).copy_(batch.offset.defined() ? f + batch.offset.to(f.scalar_type()) : f);
+  }
+  return all;
+}
+
+at::Tensor draws_at(const FunctionPosterior& posterior, const Dataset& rows, std::int64_t count, std::uint64_t seed) {
+  at::NoGradGuard no_grad;
+  at::Tensor all = at::empty({count, rows.size()}, at::kDouble);
+  const std::int64_t block = block_of(rows, std::max(count, posterior.model().members()));
+  for (std::int64_t first = 0; first < rows.size(); first += block) {
+    const std::int64_t some = std::min(block, rows.size() - first);
+    all.narrow(1, first, some).copy_(posterior.draws(batch_of(rows, first, some), count, seed));
+  }
+  return all;
+}
+
+}  // namespace ick

@@ -1,0 +1,195 @@
+#include "inference/stage.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "ick/train/ranks.h"
+#include "inference/engines.h"
+#include "train/evidence.h"
+#include "train/trainer.h"
+#include "train/warm_start.h"
+
+namespace ick {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
+             const FitHooks& hooks)
+    : plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
+  // The plan's encoder was fitted on the training rows.
+  encoder_ = use == plan.training ? plan.encoder : fit_encoder(table, encoder_plan(plan.spec, plan.options), use);
+  training_ = open_rows(table, encoder_, use, &notes_, plan.options.held_bytes);
+  if (training_.size() < 2) throw DataError("fewer than 2 rows are left to learn from");
+  if (phase_ == "train") {
+    validation_ = open_rows(table, encoder_, plan.validation, nullptr, plan.options.held_bytes);
+  }
+  const Likelihood& likelihood = likelihood_of(plan.options);
+  model_options_.members = plan.options.members;
+  model_options_.seed = plan.options.seed;
+  model_options_.layers = plan.options.layers;
+  model_options_.outputs = outputs_of(plan.options, encoder_);
+  model_options_.own_kernels = plan.options.own_kernels;
+  find_frequencies(plan.spec, training_, likelihood, plan.options.seed, encoder_);
+}
+
+bool Stage::keep_going() const {
+  // Several processes stop in training, where they agree on it.
+  if (hooks_.ranks != nullptr || !hooks_.interrupted || !hooks_.interrupted()) return true;
+  throw Interrupted("the fit was interrupted");
+}
+
+std::function<void()> Stage::tick() const {
+  return [this] { keep_going(); };
+}
+
+void Stage::say(const std::string& what) const {
+  if (!hooks_.progress) return;
+  Progress progress;
+  progress.phase = phase_ + ", " + what;
+  progress.validation = progress.best = kNone;
+  hooks_.progress(progress);
+}
+
+bool Stage::say_step(int step, double value, std::int64_t rows) const {
+  if (hooks_.progress) {
+    const int steps = static_cast<int>(options().epochs);
+    Progress progress;
+    progress.phase = phase_;
+    progress.epoch = step;
+    progress.epochs = steps;
+    progress.loss = value;
+    progress.validation = progress.best = kNone;
+    progress.seconds = watch_.seconds();
+    progress.rows_per_second = static_cast<double>(rows) * step / std::max(progress.seconds, 1e-9);
+    progress.seconds_left = progress.seconds / step * (steps - step);
+    hooks_.progress(progress);
+  }
+  return keep_going();
+}
+
+std::optional<double> Stage::stated_noise_variance() const {
+  if (options().noise <= 0.0) return std::nullopt;
+  const double relative = std::max(kLeastNoise, options().noise / encoder_.target_scaling.sd);
+  return relative * relative;
+}
+
+std::optional<double> Stage::stated_log_noise() const {
+  const std::optional<double> variance = stated_noise_variance();
+  return variance ? std::optional(std::log(*variance)) : std::nullopt;
+}
+
+void Stage::make_model() {
+  model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, model_options_);
+  const Likelihood& likelihood = likelihood_of(options());
+  if (likelihood.link != Link::identity && !likelihood.has_classes()) {  // functions start near the mean of the rows
+    double start = function_at_mean(likelihood, encoder_.target_summary.mean);
+    if (encoder_.offset) start -= training_.row_offset().mean().item<double>();
+    for (const NamedTensor& each : model_->network_parameters()) {
+      if (each.path == "bias") each.value.detach().fill_(start);
+    }
+  }
+  if (phase_ != "train") return;
+  if (hooks_.planned) hooks_.planned(plan_);
+  if (hooks_.checkpoint) hooks_.checkpoint(Checkpoint{"start", {}, {}});
+}
+
+void Stage::warm_up() {
+  watch_.restart();
+  if (!model_->has_kernels() || !options().warm_start) return;
+  if (hooks_.progress) {
+    Progress progress;
+    progress.phase = "warm start";
+    progress.validation = progress.best = kNone;
+    hooks_.progress(progress);
+  }
+  log_noise_ = warm_start(
+      *model_, encoder_, training_, likelihood_of(options()), options().seed, [this] { return keep_going(); },
+      stated_log_noise());
+  // The search may end elsewhere on another machine.
+  if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);
+  model_->place_maps(training_);
+  watch_.restart();
+}
+
+void Stage::take_kernels(const Stage& from) {
+  if (!model_->has_kernels()) return;
+  model_->kernel().parameters().raw().detach().copy_(from.model_->kernel().parameters().raw());
+  model_->place_maps(training_);
+}
+
+void Stage::descend(std::int64_t last, const StageRun& run) {
+  if (run.resume != nullptr) {
+    model_ = std::make_shared<Model>(plan_.spec, encoder_, run.resume->tensors, model_options_);
+    if (hooks_.planned) hooks_.planned(plan_);
+  } else {
+    make_model();
+    if (run.from != nullptr) {
+      take_kernels(*run.from);
+    } else {
+      warm_up();
+    }
+  }
+  const Likelihood& likelihood = likelihood_of(options());
+  Trainer trainer(*model_, options(), training_, validation_.size() > 0 ? &validation_ : nullptr,
+                  encoder_.target_scaling.sd, hooks_, phase_);
+  if (run.resume != nullptr) trainer.restore(*run.resume);
+  const Stopwatch watch;
+  trainer.run(last);
+  seconds_ = watch.seconds();
+  epochs_ = trainer.epochs_done();
+  best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;
+  noise_ = likelihood.conjugate && likelihood.learns_scale ? trainer.noise() : 0.0;
+  waiting_ = trainer.waiting();
+}
+
+bool Stage::polish() {
+  const Likelihood& likelihood = likelihood_of(options());
+  if (!options().polish || !likelihood.conjugate) return false;
+  if (encoder_.weights || encoder_.error) return false;            // a ridge regression takes all rows alike
+  if (options().perturbation != Perturbation::none) return false;  // one solution would make the members alike
+  std::vector<at::Tensor> before;
+  for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
+  const auto error = [&] {
+    const FunctionMoments found = moments_at(*ensemble_posterior(model_), likelihood, validation_);
+    return (found.mean - validation_.targets()).square().mean().item<double>();
+  };
+  const double trained = validation_.size() > 0 ? error() : HUGE_VAL;
+  if (!solve_last_layers(*model_, training_, options().seed)) return false;
+  if (validation_.size() == 0 || error() < trained) return true;
+  std::size_t i = 0;
+  for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(before[i++]);
+  return false;
+}
+
+Scales Stage::scales() const {
+  const double square = encoder_.target_scaling.sd * encoder_.target_scaling.sd;
+  return {scales_.amplitude * square, scales_.noise_variance * square};
+}
+
+void Stage::take_scales(const Scales& in_units) {
+  const double square = encoder_.target_scaling.sd * encoder_.target_scaling.sd;
+  scales_ = {in_units.amplitude / square, in_units.noise_variance / square};
+}
+
+StageOutcome Stage::outcome() const {
+  StageOutcome found;
+  found.noise = noise();
+  found.best_epoch = static_cast<double>(best_epoch_);
+  found.epochs = static_cast<double>(epochs_);
+  found.polished = polished_;
+  found.amplitude = scales().amplitude;
+  found.noise_variance = scales().noise_variance;
+  return found;
+}
+
+}  // namespace ick

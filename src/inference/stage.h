@@ -1,0 +1,91 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/stopwatch.h"
+#include "ick/inference/draw.h"
+#include "ick/inference/engine.h"
+#include "ick/train/fit_hooks.h"
+
+namespace ick {
+
+constexpr double kLeastNoise = 1e-4;  // sd, of the target's: below, nothing is learned and factors suffer
+
+// One training run on some rows of the table: what every engine has at hand, and the steps that they share.
+class Stage {
+ public:
+  // `phase` is "train" or "refit". Only the first watches the plan's validation rows.
+  Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
+        const FitHooks& hooks);
+
+  const FitOptions& options() const { return plan_.options; }
+  const ModelOptions& model_options() const { return model_options_; }
+  const Encoder& encoder() const { return encoder_; }
+  const EncodingNotes& notes() const { return notes_; }
+  const Dataset& training() const { return training_; }
+  const Dataset& validation() const { return validation_; }
+  void release_rows() { training_ = validation_ = {}; }  // what it has learned stays
+
+  // The steps of an engine. ----------------------------------------------------------------------------------------
+  void make_model();
+  void warm_up();                        // kernel parameters by marginal likelihood on a few rows
+  void take_kernels(const Stage& from);  // or those of an earlier stage
+  // Gradient descent, to epoch `last` of the schedule when that is not zero.
+  void descend(std::int64_t last, const StageRun& run);
+  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask.
+  bool polish();
+
+  Model& model() { return *model_; }
+  const Model& model() const { return *model_; }
+  const std::shared_ptr<Model>& shared_model() const { return model_; }
+
+  // The noise that the user states, standardised.
+  std::optional<double> stated_noise_variance() const;
+  std::optional<double> stated_log_noise() const;
+  double log_noise() const { return log_noise_; }  // log s^2 of the warm start
+
+  // What is learned of noise and scales: standardised, or in the target's units (squared).
+  void set_noise(double sd) { noise_ = sd; }
+  double standard_noise() const { return noise_; }
+  double noise() const { return noise_ * encoder_.target_scaling.sd; }  // 0: not learned
+  void take_noise(double in_units) { noise_ = in_units / encoder_.target_scaling.sd; }
+  void set_scales(const Scales& scales) { scales_ = scales; }
+  const Scales& standard_scales() const { return scales_; }
+  Scales scales() const;
+  void take_scales(const Scales& in_units);
+  void set_epochs(std::int64_t epochs) { epochs_ = best_epoch_ = epochs; }
+  void set_polished(bool polished) { polished_ = polished; }
+
+  std::function<void()> tick() const;                              // throws Interrupted when the user asks to stop
+  void say(const std::string& what) const;                         // progress without numbers: "train, draws"
+  bool say_step(int step, double value, std::int64_t rows) const;  // of L-BFGS; throws Interrupted
+
+  // What is left of it for the next stage and the report. -----------------------------------------------------------
+  StageOutcome outcome() const;
+  double seconds() const { return seconds_; }  // of gradient descent
+  double waiting() const { return waiting_; }  // of these, for images
+
+ private:
+  bool keep_going() const;  // throws Interrupted
+
+  const FitPlan& plan_;
+  const FitHooks& hooks_;
+  std::string phase_;
+  Encoder encoder_;
+  EncodingNotes notes_;
+  Dataset training_, validation_;
+  ModelOptions model_options_;
+  std::shared_ptr<Model> model_;
+  double log_noise_;    // log s^2 of the warm start
+  double noise_ = 0.0;  // sd, standardised; 0: not learned
+  Scales scales_;
+  std::int64_t epochs_ = 0, best_epoch_ = 0;
+  bool polished_ = false;
+  double seconds_ = 0.0, waiting_ = 0.0;
+  Stopwatch watch_;  // since the warm start
+};
+
+}  // namespace ick

@@ -1,0 +1,221 @@
+#include "ick/predict/fitted.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ick/base/error.h"
+#include "predict/classes.h"
+
+namespace ick {
+
+namespace {
+
+// Of a parameter in the unit of its kernel's inputs: "d", or "m, km" where the columns have different ones.
+std::string unit_of(const Encoder& encoder, const Factor& f) {
+  const auto unit = [&](std::int64_t column) { return encoder.kernel_columns[column].unit; };
+  const bool same = std::all_of(f.columns.begin(), f.columns.end(),
+                                [&](std::int64_t column) { return unit(column) == unit(f.columns[0]); });
+  std::string text = unit(f.columns[0]);
+  for (std::size_t d = 1; d < f.columns.size() && !same; ++d) text += ", " + unit(f.columns[d]);
+  return text;
+}
+
+bool owns(const Factor& f, const Parameter& parameter) {
+  return parameter.first >= f.first_parameter && parameter.first < f.first_parameter + f.parameter_count;
+}
+
+// The first variance of a product is in the target's unit; those after it are factors of it, pure numbers.
+bool is_scale(const Kernel& kernel, const Parameter& variance) {
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      if (owns(f, variance)) return true;
+      const auto& declared = f.row->parameters;
+      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.unit == Unit::target_squared; }))
+        break;
+    }
+  }
+  return false;
+}
+
+// Which rows have all that is needed: (m) in int64
+at::Tensor complete_rows(const Dataset& rows) { return rows.complete().nonzero().select(1, 0).contiguous(); }
+
+// Values (m) of the rows `index` among n, not a number elsewhere.
+at::Tensor spread_out(const at::Tensor& values, const at::Tensor& index, std::int64_t n) {
+  const at::Tensor all = at::full({n}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
+  return all.index_copy_(0, index, values);
+}
+
+std::vector<double> to_vector(const at::Tensor& values) {
+  const at::Tensor dense = values.to(at::kDouble).contiguous();
+  return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
+}
+
+}  // namespace
+
+Encoder lenient(Encoder encoder) {
+  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
+  return encoder;
+}
+
+std::vector<double> FittedModel::observed(const Table& table, const Dataset& rows) const {
+  const Numbers& values = table.column(encoder.target.name).values;
+  std::vector<double> y;
+  for (const std::int64_t row : rows.rows) y.push_back(values[row]);
+  return y;
+}
+
+std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, const at::Tensor& mean) {
+  at::Tensor base = at::empty_like(mean), slope = at::empty_like(mean);
+  const at::Tensor means = mean.contiguous();
+  for (std::int64_t i = 0; i < means.numel(); ++i) {
+    const NoiseShape shape = likelihood.noise(means.data_ptr<double>()[i]);
+    base.data_ptr<double>()[i] = shape.base, slope.data_ptr<double>()[i] = shape.slope;
+  }
+  return {base, slope};
+}
+
+std::vector<ColumnInfo> FittedModel::columns() const {
+  std::vector<ColumnInfo> all = encoder.columns();
+  if (noise_model == nullptr) return all;
+  for (const ColumnInfo& info : noise_model->encoder.columns()) {
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
+    if (!known) all.push_back(info);
+  }
+  return all;
+}
+
+at::Tensor FittedModel::noise_shape_of(const Table& table, const Dataset& rows) const {
+  if (noise_model == nullptr) return {};
+  // about its mean over the rows it was learned from, where the noise is `noise`
+  const double scale = noise_model->encoder.target_scaling.sd;
+  std::vector<at::Tensor> blocks = {at::empty({0}, at::kDouble)};
+  for (std::int64_t first = 0; first < rows.size(); first += kManyRows) {
+    const auto from = rows.rows.begin() + first;
+    const Dataset block =
+        encode_rows(table, lenient(noise_model->encoder), {from, from + std::min(kManyRows, rows.size() - first)});
+    const at::Tensor index = complete_rows(block);
+    const at::Tensor log_variance = noise_model->predict_function(block.select(index)).mean * scale;
+    blocks.push_back(spread_out(log_variance.exp(), index, block.size()));
+  }
+  return at::cat(blocks);
+}
+
+at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean) const {
+  if (likelihood->link != Link::identity) {
+    const auto [base, slope] = noise_shape(*likelihood, mean);
+    return base + noise * noise * slope;
+  }
+  const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
+  const at::Tensor variance = noise_model == nullptr ? constant : constant * noise_shape_of(table, rows);
+  const at::Tensor error = rows.row_error();
+  return error.defined() ? variance + error : variance;
+}
+
+Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
+                                 double level, const at::Tensor& offset) const {
+  if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
+  const double width = calibration.half_width(level);
+  const Scaling& scaling = encoder.target_scaling;
+  const Predictive law = predictive();
+  Prediction p;
+  const bool shifted = offset.defined() && encoder.offset_in_target();
+  p.location = to_vector((shifted ? mean + offset : mean) * scaling.sd + scaling.mean);
+  p.scale = to_vector((variance + noise_variance).sqrt() * scaling.sd);
+  p.function_sd = to_vector(variance.sqrt() * scaling.sd);
+  for (std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper}) each->resize(p.location.size());
+  for (std::size_t i = 0; i < p.location.size(); ++i) {
+    const double m = p.location[i], s = p.scale[i];
+    const Moments moments = law.moments(m, s);
+    p.mean[i] = moments.mean, p.sd[i] = moments.sd;
+    p.lower[i] = p.upper[i] = std::numeric_limits<double>::quiet_NaN();
+    if (std::isfinite(m) && std::isfinite(s)) p.lower[i] = law.bound(-width, m, s), p.upper[i] = law.bound(width, m, s);
+  }
+  return p;
+}
+
+Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted, EncodingNotes* notes) const {
+  const Dataset rows = encode(table, lenient(encoder), false, notes);
+  const at::Tensor index = complete_rows(rows);
+  const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
+  const auto all = [&](const at::Tensor& values) {
+    return index.size(0) == rows.size() ? values : spread_out(values, index, rows.size());
+  };
+  Prediction p;
+  if (likelihood->has_classes()) {
+    const at::Tensor probability = predict_probabilities(some);
+    for (std::int64_t c = 0; c < probability.size(1); ++c) {
+      p.probability.push_back(to_vector(all(probability.select(1, c))));
+    }
+    choose_classes(p, threshold(wanted.level));
+  } else {
+    const auto [mean, variance] = predict_function(some);
+    const at::Tensor offset = some.row_offset();
+    p = in_units(all(mean), all(variance), all(noise_variance(table, some, mean)), wanted.level,
+                 offset.defined() ? all(offset) : offset);
+  }
+  if (!wanted.support) return p;
+  for (const SupportSource& source : support) {
+    const std::vector<Support> known = source(some.x);
+    std::vector<Support>& of_rows = p.support.emplace_back(rows.size(), Support::unknown);
+    const std::int64_t* place = index.data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[place[i]] = known[i];
+  }
+  return p;
+}
+
+Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
+  const Dataset rows = open_rows(table, lenient(encoder), std::vector<bool>(table.rows, true), notes);
+  if (noise_model == nullptr) return evaluate(table, rows);
+  const at::Tensor index = noise_variance(table, rows).isfinite().nonzero().select(1, 0).contiguous();
+  if (notes != nullptr) notes->with_gaps += rows.size() - index.size(0);
+  return evaluate(table, rows.subset(index));
+}
+
+Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
+  if (rows.size() == 0)
+    throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
+  const auto [mean, variance] = predict_function(rows);
+  const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9, rows.row_offset());
+  const auto half_width = [&](double level) { return calibration.half_width(level); };
+  const at::Tensor weights = rows.row_weights();
+  return score(predictive(), observed(table, rows), p.location, p.scale,
+               {encoder.target_summary.mean, encoder.target_summary.sd}, half_width,
+               weights.defined() ? to_vector(weights) : std::vector<double>());
+}
+
+std::vector<ParameterValue> FittedModel::kernel_values() const {
+  std::vector<ParameterValue> values;
+  if (!model().has_kernels()) return values;
+  const ParameterSet& parameters = model().kernel().parameters();
+  const bool scaled = likelihood->link == Link::identity;
+  const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
+  for (const Parameter& each : parameters.parameters()) {
+    ParameterValue value;
+    value.path = each.path;
+    value.fixed = each.fixed;
+    value.values = to_vector(parameters.natural(each.path).detach().mean(0));
+    if (each.unit == Unit::kilometre) value.unit = "km";
+    if (scaled && each.unit == Unit::target_squared && is_scale(model().kernel(), each)) {
+      for (double& number : value.values) number *= target_variance;
+      value.unit = transformed(*encoder.transform, encoder.target.name) + "^2";
+    }
+    for (const auto& factors : model().kernel().terms()) {
+      for (const Factor& f : factors) {
+        if (!owns(f, each) || f.columns.empty()) continue;
+        const std::string unit = unit_of(encoder, f);
+        if (each.unit == Unit::input) value.unit = unit;
+        if (each.unit == Unit::per_input && !unit.empty()) value.unit = "1/" + unit;
+      }
+    }
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace ick

@@ -1,0 +1,181 @@
+#include "fit/choices.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "ick/base/error.h"
+#include "support/train_case.h"
+#include "table/scratch.h"
+
+namespace ick {
+namespace {
+
+FitOptions with(const std::string& posterior, std::int64_t members = 0) {
+  FitOptions options;
+  options.posterior = posterior;
+  options.members = members;
+  return options;
+}
+
+FitPlan planned(const std::string& formula, const FitOptions& options) {
+  return plan_fit(generic_table(60), parse_formula(formula), options);
+}
+
+std::string refusal(const std::string& formula, const FitOptions& options) {
+  return message_of<UsageError>([&] { planned(formula, options); });
+}
+
+TEST(Plan, DrawsNeedMembers) {
+  EXPECT_EQ(refusal("y ~ mlp(a)", with("nngp", 1)),
+            "--posterior nngp with one member has no spread; ask for --members 30 or more (at least 2)");
+  EXPECT_EQ(refusal("y ~ mlp(a)", with("ntk", 1)),
+            "--posterior ntk with one member has no spread; ask for --members 30 or more (at least 2)");
+  EXPECT_EQ(planned("y ~ mlp(a)", with("nngp")).options.members, 30);
+  EXPECT_EQ(planned("y ~ mlp(a)", with("ntk", 2)).options.members, 2);
+}
+
+TEST(Plan, PosteriorsOfNetworksNeedOne) {
+  for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
+    EXPECT_EQ(refusal("y ~ rbf(t)", with(posterior)),
+              "--posterior " + choice_name(posterior) +
+                  " is for formulas with a network; the posterior of kernels alone is known exactly");
+  }
+  EXPECT_EQ(refusal("y ~ mlp(a)", with("exact")), "the exact posterior is for formulas of kernels only");
+  EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble")).options.posterior, "exact");
+  EXPECT_EQ(planned("y ~ rbf(t)", with("exact")).options.posterior, "exact");
+}
+
+TEST(Plan, DrawsTakeOneNetworkInATerm) {
+  for (const std::string posterior : {"nngp", "ntk"}) {
+    EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b) * rbf(t)", with(posterior)),
+              "formula column 14: --posterior " + choice_name(posterior) +
+                  " takes one network in a product, whose posterior is linear; use --posterior ensemble");
+    EXPECT_EQ(refusal("y ~ mlp(a) * rbf(t, train_points=yes)", with(posterior)),
+              "--posterior " + choice_name(posterior) +
+                  " trains nothing by gradient descent; leave train_points=yes out of the formula");
+    EXPECT_EQ(planned("y ~ mlp(a) * rbf(t) + mlp(b)", with(posterior)).options.posterior, posterior);
+  }
+  EXPECT_EQ(refusal("y ~ mlp(a, norm=layer)", with("ntk")),
+            "formula column 12: a network with a layer norm has no tangent kernel in closed form; leave norm out");
+}
+
+TEST(Plan, LaplaceIsOneModel) {
+  EXPECT_EQ(refusal("y ~ mlp(a)", with("laplace", 5)),
+            "--posterior laplace is one model; leave --members out, or use --posterior ensemble");
+  FitOptions options = with("laplace");
+  options.likelihood = "mae";
+  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--posterior laplace is of a Gaussian noise; use --loss mse or gaussian");
+  EXPECT_EQ(planned("y ~ mlp(a)", with("laplace")).options.members, 1);
+  EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b)", with("laplace")),
+            "formula column 14: --posterior laplace takes one network in a product, whose posterior is linear; use "
+            "--posterior ensemble");
+}
+
+TEST(Plan, PerturbationsAreOfEnsembles) {
+  FitOptions options = with("nngp");
+  options.perturbation = Perturbation::bootstrap;
+  EXPECT_EQ(refusal("y ~ mlp(a)", options),
+            "--perturb is for --posterior ensemble; nngp perturbs the targets by itself");
+  options.posterior = "laplace";
+  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--perturb is for --posterior ensemble; laplace is one model");
+  options = with("ensemble", 1);
+  options.perturbation = Perturbation::bootstrap;
+  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--perturb makes members differ, and there is one; ask for more --members");
+  options = with("ensemble", 4);
+  options.perturbation = Perturbation::noise;
+  EXPECT_EQ(refusal("y ~ mlp(a)", options),
+            "--perturb noise adds noise to the targets and has to know how much: give --noise");
+  options.noise = 0.5;
+  EXPECT_EQ(planned("y ~ mlp(a)", options).options.members, 4);
+}
+
+TEST(Plan, NoiseIsAPositiveNumber) {
+  for (const double noise : {-0.1, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    FitOptions options;
+    options.noise = noise;
+    EXPECT_EQ(refusal("y ~ mlp(a)", options), "the noise must be a positive number") << noise;
+  }
+}
+
+// Before anything is trained.
+TEST(Plan, FormulasOfTheNoise) {
+  const Table table = generic_table(600);  // 120 validation rows
+  const auto refused = [](const Table& data, const std::string& text, double noise = 0.0) {
+    FitOptions options;
+    options.noise_formula = text;
+    options.noise = noise;
+    const auto plan = [&] { plan_fit(data, parse_formula("y ~ mlp(a)"), options); };
+    const std::string usage = message_of<UsageError>(plan);
+    return usage.starts_with("other: ") ? message_of<DataError>(plan) : usage;
+  };
+  EXPECT_EQ(refused(table, "sigma ~ rbf(t) + mlp(a)"), "");
+  EXPECT_EQ(refused(table, "sigma ~ mlp(.)"), "");
+  EXPECT_EQ(refused(table, "s ~ rbf(t)"), "--sigma: found a formula of s; expected sigma ~ ...");
+  EXPECT_EQ(refused(table, "log(sigma) ~ rbf(t)"), "--sigma: found a formula of log(sigma); expected sigma ~ ...");
+  EXPECT_NE(refused(table, "sigma ~ rbf(nowhere)").find("\"nowhere\""), std::string::npos);
+  EXPECT_NE(refused(table, "sigma ~ rbf(y)").find("\"y\""), std::string::npos);  // what it is the noise of
+  EXPECT_EQ(refused(table, "sigma ~ rbf(t)", 0.3), "--noise and --sigma both say what the noise is; leave one out");
+  EXPECT_EQ(refused(generic_table(300), "sigma ~ rbf(t)"),
+            "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there "
+            "are 60; "
+            "set more apart with --validation");
+  Table taken = table;
+  taken.columns[2].info.name = "sigma";
+  EXPECT_EQ(refused(taken, "sigma ~ rbf(t)"),
+            "--sigma: the table has a column named sigma, which here means the noise; rename the column");
+}
+
+TEST(Plan, SaysWhatHasNoEffect) {
+  using Remarks = std::vector<std::string>;
+  EXPECT_EQ(planned("y ~ mlp(a)", {}).remarks, Remarks{});
+  EXPECT_EQ(planned("y ~ mlp(a)", with("ensemble", 1)).remarks,
+            Remarks{"one member has no spread: intervals come from the noise alone"});
+  EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble", 5)).remarks,
+            Remarks{"kernels only: the posterior is exact, --members has no effect"});
+  FitOptions options = with("nngp");
+  options.epochs = 10;
+  EXPECT_EQ(planned("y ~ mlp(a)", options).remarks,
+            Remarks{"--posterior nngp is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, "
+                    "--kernels and "
+                    "--no-polish have no effect"});
+}
+
+// The number it names fits, one more does not.
+TEST(Plan, MoreMembersThanMemoryAreRefused) {
+  for (const std::string posterior : {"ensemble", "nngp", "ntk"}) {
+    FitPlan plan = planned("y ~ mlp(a, b, layers=[256, 256]) * rbf(t, points=64)", with(posterior, 3000));
+    const double free = 2.0e9;
+    check_memory(plan, 1e15);
+    const std::string message = message_of<UsageError>([&] { check_memory(plan, free); });
+    const std::string before = " members would take about ", after = "and 2 GB are free; ask for at most ";
+    ASSERT_TRUE(message.starts_with("this fit with 3000" + before)) << message;
+    const std::size_t place = message.find(after);
+    ASSERT_NE(place, std::string::npos) << message;
+    const std::int64_t most = std::stoll(message.substr(place + after.size()));
+    EXPECT_TRUE(message.ends_with(" GB of memory, " + after + std::to_string(most) + " --members")) << message;
+    plan.options.members = most;
+    check_memory(plan, free);
+    plan.options.members = most + 1;
+    EXPECT_THROW(check_memory(plan, free), UsageError);
+  }
+  const FitPlan plan = planned("y ~ mlp(a, b, layers=[256, 256]) * rbf(t, points=64)", with("ensemble", 3000));
+  const std::string message = message_of<UsageError>([&] { check_memory(plan, 1e4); });
+  EXPECT_TRUE(message.ends_with("and 0 GB are free; use fewer rows, smaller --layers, or points=... in the formula"))
+      << message;
+}
+
+// Each member holds five times its parameters at least: values, gradients, two moments, the best so far.
+TEST(Plan, BytesGrowWithRowsAndMembers) {
+  const FitBytes bytes = bytes_of(planned("y ~ mlp(a, b, layers=[100]) * rbf(t, points=10)", {}));
+  const double parameters = 2 * 100 + 100 + 100 * 10 + 10;
+  EXPECT_GE(bytes.member, 20.0 * parameters);
+  EXPECT_LE(bytes.member, 20.0 * parameters + 64.0 * 60.0 * 500.0);  // a batch of all rows, a few numbers for each unit
+  const FitPlan large = plan_fit(generic_table(600), parse_formula("y ~ mlp(a, b) * rbf(t, points=10)"), {});
+  EXPECT_GT(bytes_of(large).rows, 8.0 * bytes.rows);
+}
+
+}  // namespace
+}  // namespace ick

@@ -1,0 +1,112 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "ick/inference/draw.h"
+#include "support/train_case.h"
+
+namespace ick {
+namespace {
+
+// A term with two networks and a kernel, one of a network alone, one of weights alone.
+constexpr char kMixed[] =
+    "y ~ mlp(a, layers=[5]) * mlp(b, layers=[3]) * rbf(t, points=4) + mlp(c, layers=[4]) + matern32(u, points=6)";
+
+Batch all_rows(const Dataset& rows) { return batch_of(rows, 0, rows.size()); }
+
+// What the weights of member e multiply, one column for each, and the weights over their prior deviations, in that
+// order: from the definition in model.h, entry by entry.
+struct Flat {
+  at::Tensor features, weights;  // (n, P), (P)
+};
+
+Flat flat(const Model& model, const Batch& batch, std::int64_t e) {
+  const std::vector<BilinearFeatures> layers = model.last_layers(batch, LayerPrior::even);
+  TensorState values;
+  for (const NamedTensor& each : model.network_parameters()) values.emplace_back(each.path, each.value.detach()[e]);
+  const auto value = [&](const std::string& path) {
+    for (const auto& [name, tensor] : values) {
+      if (name == path) return tensor.to(at::kDouble);
+    }
+    ADD_FAILURE() << path;
+    return at::Tensor();
+  };
+  const std::vector<std::string> networks = {"term1.mlp1.output.", "term2.mlp1.output.", ""};
+  std::vector<at::Tensor> columns;
+  std::vector<double> weights;
+  for (std::size_t t = 0; t + 1 < layers.size(); ++t) {
+    const at::Tensor right = layers[t].right[e].to(at::kDouble);
+    const std::int64_t hidden = layers[t].left.defined() ? layers[t].left.size(2) : 1;
+    for (std::int64_t h = 0; h < hidden; ++h) {
+      for (std::int64_t k = 0; k < right.size(1); ++k) {
+        if (!layers[t].left.defined()) {
+          columns.push_back(right.select(1, k));
+          weights.push_back(value("term3.weight")[k].item<double>());
+          continue;
+        }
+        const double deviation = 1.0 / std::sqrt(static_cast<double>(hidden));
+        columns.push_back(layers[t].left[e].select(1, h).to(at::kDouble) * right.select(1, k));
+        const double weight = h + 1 < hidden ? value(networks[t] + "weight")[h][k].item<double>()
+                                             : value(networks[t] + "bias")[0][k].item<double>();
+        weights.push_back(weight / deviation);
+      }
+    }
+  }
+  columns.push_back(at::ones({batch.y.size(0)}, at::kDouble));
+  weights.push_back(value("bias")[0].item<double>());
+  return {at::stack(columns, 1), at::tensor(weights, at::kDouble)};
+}
+
+// At the mean of the posterior F'(y - F w) = lambda w, for one lambda: both ways of solving must end there.
+void expect_posterior_mean(std::int64_t rows) {
+  const TrainCase data(generic_table(rows), kMixed);
+  const auto model = data.model(2);
+  ASSERT_TRUE(solve_last_layers(*model, data.rows, 3));
+  for (std::int64_t e = 0; e < 2; ++e) {
+    const Batch batch = all_rows(data.rows);
+    const Flat at = flat(*model, batch, e);
+    const at::Tensor f = at.features.mv(at.weights);
+    EXPECT_LT((f - (*model)(batch)[e].detach()).abs().max().item<double>(), 1e-4);  // flat() is the model
+    const at::Tensor left = at.features.t().mv(batch.y - f);
+    const double lambda = left.dot(at.weights).item<double>() / at.weights.dot(at.weights).item<double>();
+    EXPECT_GT(lambda, 0.0);
+    // weights are kept in float32
+    EXPECT_LT((left - lambda * at.weights).norm().item<double>(), 2e-3 * left.norm().item<double>());
+  }
+}
+
+TEST(LastLayer, IsThePosteriorMeanSolvedOverRows) { expect_posterior_mean(300); }
+
+TEST(LastLayer, IsThePosteriorMeanSolvedOverWeights) { expect_posterior_mean(3500); }
+
+TEST(LastLayer, FindsTheNoiseByMarginalLikelihood) {
+  for (const double noise : {0.05, 0.5}) {  // sd, of targets that the features can carry
+    TrainCase data(generic_table(600), kMixed);
+    const auto model = data.model(1);
+    const Batch batch = all_rows(data.rows);
+    const Flat start = flat(*model, batch, 0);
+    const std::vector<double> weights = normal_numbers(start.weights.size(0), 11), rest = normal_numbers(600, 12);
+    data.rows.y = start.features.mv(at::tensor(weights, at::kDouble)) + noise * at::tensor(rest, at::kDouble);
+    ASSERT_TRUE(solve_last_layers(*model, data.rows, 3));
+    const Flat at = flat(*model, all_rows(data.rows), 0);
+    // v = y'(G + lambda)^-1 y / n and (G + lambda)^-1 y = (y - f) / lambda, so the noise found is v lambda = y'(y - f)
+    // / n; six standard errors of a variance from 600 rows.
+    const at::Tensor left = data.rows.y - at.features.mv(at.weights);
+    const double found = data.rows.y.dot(left).item<double>() / 600.0;
+    EXPECT_NEAR(found / (noise * noise), 1.0, 6.0 * std::sqrt(2.0 / 600.0));
+  }
+}
+
+TEST(LastLayer, LeavesWhatIsTooLarge) {
+  const TrainCase data(generic_table(3100), "y ~ mlp(a, layers=[64]) * rbf(t, u, points=64)");
+  const auto model = data.model(1);
+  const TensorState before = model->state();
+  EXPECT_FALSE(solve_last_layers(*model, data.rows, 3));
+  const TensorState after = model->state();
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(before[i].second, after[i].second));
+}
+
+}  // namespace
+}  // namespace ick
