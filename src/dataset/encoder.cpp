@@ -82,7 +82,7 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   encoder.log_target = plan.log_target;
   if (plan.kind == TargetKind::classes) return fit_classes(target, name, use, encoder);
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
-    throw DataError(name + " holds text; a number is needed, or --family categorical");
+    throw DataError(name + " holds text; a number is needed, or " + setting("family", "categorical"));
   }
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < target.values.size(); ++i) {

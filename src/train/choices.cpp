@@ -29,33 +29,37 @@ void one_network_each(const ModelSpec& spec, const std::string& asked) {
   for (const TermSpec& term : spec.terms) {
     if (term.networks.size() < 2) continue;
     throw UsageError("formula column " + std::to_string(term.networks[1].position) + ": " + asked +
-                     " takes one network in a product, whose posterior is linear; use --posterior ensemble");
+                     " takes one network in a product, whose posterior is linear; use " +
+                     setting("posterior", "ensemble"));
   }
 }
 
 // Closed forms are of Gaussian noise.
 void refuse_closed_forms(const FitOptions& o) {
   if (o.family == Family::gaussian || o.posterior == Posterior::ensemble) return;
-  throw UsageError("--posterior " + choice_name(o.posterior) + " is for --family gaussian; use --posterior ensemble");
+  throw UsageError(setting("posterior", choice_name(o.posterior)) + " is for " + setting("family", "gaussian") +
+                   "; use " + setting("posterior", "ensemble"));
 }
 
 // What --posterior asks for must be possible; what has no effect is said.
 void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan& plan) {
   FitOptions& o = plan.options;
-  const std::string asked = "--posterior " + choice_name(o.posterior);
+  const std::string asked = setting("posterior", choice_name(o.posterior));
   if (o.noise < 0.0 || !std::isfinite(o.noise)) throw UsageError("the noise must be a positive number");
   if (o.optimiser == Optimiser::lbfgs) {
     if (o.posterior != Posterior::ensemble && o.posterior != Posterior::exact) {
       throw UsageError(asked + " is for formulas with a network; the posterior of kernels alone is known exactly");
     }
     o.posterior = Posterior::exact;
-    if (o.members > 1) plan.remarks.push_back("kernels only: the posterior is exact, --members has no effect");
+    if (o.members > 1)
+      plan.remarks.push_back("kernels only: the posterior is exact, " + setting("members") + " has no effect");
     if (o.perturbation != Perturbation::none) {
-      plan.remarks.push_back("kernels only: there are no members to differ, --perturb has no effect");
+      plan.remarks.push_back("kernels only: there are no members to differ, " + setting("perturbation") +
+                             " has no effect");
     }
     if (o.batch > 0 || o.learning_rate > 0.0 || (o.loss != Loss::mse && o.loss != Loss::gaussian)) {
-      plan.remarks.push_back(
-          "kernels only: the marginal likelihood is maximised, --batch, --learning-rate and --loss have no effect");
+      plan.remarks.push_back("kernels only: the marginal likelihood is maximised, " + setting("batch") + ", " +
+                             setting("learning_rate") + " and " + setting("loss") + " have no effect");
     }
     o.members = 1;
     return;
@@ -63,16 +67,19 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   if (o.posterior == Posterior::exact) throw UsageError("the exact posterior is for formulas of kernels only");
   const bool draws = o.posterior == Posterior::nngp || o.posterior == Posterior::ntk;
   if (o.perturbation != Perturbation::none && (draws || o.posterior == Posterior::laplace)) {
-    throw UsageError("--perturb is for --posterior ensemble; " + choice_name(o.posterior) +
-                     (draws ? " perturbs the targets by itself" : " is one model"));
+    throw UsageError(setting("perturbation") + " is for " + setting("posterior", "ensemble") + "; " +
+                     choice_name(o.posterior) + (draws ? " perturbs the targets by itself" : " is one model"));
   }
   if (o.perturbation == Perturbation::noise && o.noise == 0.0) {
-    throw UsageError("--perturb noise adds noise to the targets and has to know how much: give --noise");
+    throw UsageError(setting("perturbation", "noise") + " adds noise to the targets and has to know how much: give " +
+                     setting("noise"));
   }
   if (o.posterior == Posterior::laplace) {
-    if (o.members > 1) throw UsageError(asked + " is one model; leave --members out, or use --posterior ensemble");
+    if (o.members > 1)
+      throw UsageError(asked + " is one model; leave " + setting("members") + " out, or use " +
+                       setting("posterior", "ensemble"));
     if (o.loss == Loss::mae || o.loss == Loss::huber) {
-      throw UsageError(asked + " is of a Gaussian noise; use --loss mse or gaussian");
+      throw UsageError(asked + " is of a Gaussian noise; use " + setting("loss", "mse") + " or gaussian");
     }
     o.members = 1;
   }
@@ -80,12 +87,14 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   if (!draws) return;
   one_network_each(spec, asked);
   if (reads_images(spec)) {
-    throw UsageError(asked + " is for fully connected networks, and this one reads images; use --posterior ensemble");
+    throw UsageError(asked + " is for fully connected networks, and this one reads images; use " +
+                     setting("posterior", "ensemble"));
   }
   constexpr std::int64_t kDraws = 30;
   if (o.members == 0) o.members = kDraws;
   if (o.members == 1) {
-    throw UsageError(asked + " with one member has no spread; ask for --members 30 or more (at least 2)");
+    throw UsageError(asked + " with one member has no spread; ask for " + setting("members", "30") +
+                     " or more (at least 2)");
   }
   if (o.members % 2 == 1) {
     ++o.members;
@@ -94,10 +103,9 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   const bool trains = o.epochs > 0 || o.batch > 0 || o.learning_rate > 0.0 || o.loss != Loss::mse || !o.polish ||
                       asked_optimiser != Optimiser::automatic || o.kernels == KernelTraining::learned;
   if (trains) {
-    plan.remarks.push_back(
-        asked +
-        " is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, --kernels "
-        "and --no-polish have no effect");
+    plan.remarks.push_back(asked + " is solved, not trained: " + setting("epochs") + ", " + setting("batch") + ", " +
+                           setting("learning_rate") + ", " + setting("loss") + ", " + setting("optimiser") + ", " +
+                           setting("kernels") + " and " + setting("polish", "false") + " have no effect");
   }
   for (const TermSpec& term : spec.terms) {
     if (term.train_points) {
@@ -127,9 +135,9 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
     if (use[i]) values.insert(target.values[i]);
   }
   if (o.family == Family::bernoulli && values.size() > 2) {
-    throw DataError("--family bernoulli is of two classes, and the target, column \"" + formula.target + "\", has " +
-                    (values.size() < kManyValues ? "" : "at least ") + std::to_string(values.size()) +
-                    "; use --family categorical");
+    throw DataError(setting("family", "bernoulli") + " is of two classes, and the target, column \"" + formula.target +
+                    "\", has " + (values.size() < kManyValues ? "" : "at least ") + std::to_string(values.size()) +
+                    "; use " + setting("family", "categorical"));
   }
   if (!o.family) {
     // What only numbers have says that the target is one.
@@ -141,26 +149,28 @@ void choose_family(const Table& table, const Formula& formula, const std::vector
     o.family = !classes ? Family::gaussian : values.size() <= 2 ? Family::bernoulli : Family::categorical;
     if (classes) {
       plan.remarks.push_back("target: " + std::to_string(values.size()) + " classes, family " + choice_name(*o.family) +
-                             (few ? " (for a number: --family gaussian)" : ""));
+                             (few ? " (for a number: " + setting("family", "gaussian") + ")" : ""));
     }
   }
   if (formula.log_target && o.family != Family::gaussian && o.family != Family::student) {
     throw UsageError("formula column " + std::to_string(formula.position) + ": log() of the target is for numbers; " +
-                     "leave it out with --family " + choice_name(*o.family));
+                     "leave it out with " + setting("family", choice_name(*o.family)));
   }
   if (o.own_kernels && o.family != Family::categorical) {
-    throw UsageError("--class-kernels own is for --family categorical, where there are several functions");
+    throw UsageError(setting("own_kernels", "true") + " is for " + setting("family", "categorical") +
+                     ", where there are several functions");
   }
   if (o.link != Link::logit && o.family != Family::bernoulli) {
-    throw UsageError("--link is for --family bernoulli, a target of two classes");
+    throw UsageError(setting("link") + " is for " + setting("family", "bernoulli") + ", a target of two classes");
   }
-  const std::string family = "--family " + choice_name(*o.family);
+  const std::string family = setting("family", choice_name(*o.family));
   if (o.family != Family::gaussian && o.loss != Loss::mse) {
-    throw UsageError(family + " has its own loss; leave --loss out");
+    throw UsageError(family + " has its own loss; leave " + setting("loss") + " out");
   }
   if (o.family == Family::gaussian || o.family == Family::student) return;
   if (o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise) {
-    throw UsageError(family + " has no noise of its own; leave --noise, --sigma and --perturb noise out");
+    throw UsageError(family + " has no noise of its own; leave " + setting("noise") + ", " + setting("noise_formula") +
+                     " and " + setting("perturbation", "noise") + " out");
   }
 }
 
@@ -175,7 +185,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
     options.optimiser = kernels_only && gaussian ? Optimiser::lbfgs : Optimiser::adamw;
   }
   if (options.optimiser == Optimiser::lbfgs && !gaussian) {
-    throw UsageError("lbfgs is for --family gaussian; use adam, adamw or sgd");
+    throw UsageError("lbfgs is for " + setting("family", "gaussian") + "; use adam, adamw or sgd");
   }
   refuse_closed_forms(options);
   if (options.optimiser == Optimiser::lbfgs && !kernels_only) {
@@ -200,7 +210,8 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
     if (numbers) plan.remarks.push_back("one member has no spread: intervals come from the noise alone");
   }
   if (options.perturbation != Perturbation::none && ensemble && options.members == 1) {
-    throw UsageError("--perturb makes members differ, and there is one; ask for more --members");
+    throw UsageError(setting("perturbation") + " makes members differ, and there is one; ask for more " +
+                     setting("members"));
   }
   if (closed_form) options.loss = Loss::gaussian;  // what the marginal likelihood is of
   if (options.batch == 0) {
