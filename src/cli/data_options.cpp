@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "cli/accept.h"
+#include "cli/option_cli.h"
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
@@ -73,27 +73,7 @@ void use_torch_threads(int threads) {
   if (const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
 }
 
-void DataOptions::add_to(CLI::App& command) {
-  command
-      .add_option("--type", types, "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable")
-      ->group("Reading")
-      ->take_all();
-  command.add_option("--na", missing, "A further word that means missing; repeatable")->group("Reading")->take_all();
-  command.add_option("--separator", separator, "Between cells: one character or tab; detected by default")
-      ->group("Reading");
-  command.add_option("--images", images, "Folder that names of images are relative to; the table's by default")
-      ->group("Reading");
-  command.add_option("--image-cache", image_cache, "Megabytes of decoded images to keep")
-      ->group("Running")
-      ->check(accept_number(0.0, 1e9))
-      ->capture_default_str();
-  command.add_flag("--no-cache", no_cache, "Neither read nor write the parsed columns kept beside a large table")
-      ->group("Running");
-  command.add_option("--threads", threads, "Threads to use, 0: one for each core")
-      ->group("Running")
-      ->check(accept_number(0, 1024))
-      ->capture_default_str();
-}
+void DataOptions::add_to(CLI::App& command) { add_options(command, *this); }
 
 ReadOptions DataOptions::read_options() const {
   if (threads > 0) {

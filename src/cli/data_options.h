@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/base/option.h"
 #include "ick/formula/formula.h"
 #include "ick/predict/fitted.h"
 #include "ick/table/csv.h"
@@ -19,6 +20,31 @@ struct DataOptions {
   double image_cache = 1000.0;  // megabytes
   bool no_cache = false;
   int threads = 0;
+
+  template <class Table>
+  static void declare(Table& table) {
+    using Self = DataOptions;
+    table("types", &Self::types,
+          {.flag = "type",
+           .group = OptionGroup::reading,
+           .form = "COLUMN=TYPE",
+           .text = "Type of a column: COLUMN=number|integer|time[:FORMAT]|category|text; repeatable"});
+    table("missing", &Self::missing,
+          {.flag = "na", .group = OptionGroup::reading, .text = "A further word that means missing; repeatable"});
+    table("separator", &Self::separator,
+          {.group = OptionGroup::reading, .text = "Separator of cells: one character or tab; detected by default"});
+    table("images", &Self::images,
+          {.group = OptionGroup::reading,
+           .text = "Folder that file names of images are relative to; the table's by default"});
+    table(
+        "image_cache", &Self::image_cache,
+        {.group = OptionGroup::running, .range = {{0, 1e9}}, .text = "Megabytes of decoded images to keep in memory"});
+    table(
+        "no_cache", &Self::no_cache,
+        {.group = OptionGroup::running, .text = "Neither read nor write the parsed columns kept beside a large table"});
+    table("threads", &Self::threads,
+          {.group = OptionGroup::running, .range = {{0, 1024}}, .text = "Threads to use; 0: one for each core"});
+  }
 
   void add_to(CLI::App& command);
   ReadOptions read_options() const;  // UsageError for a type that does not exist

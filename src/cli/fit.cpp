@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -16,15 +14,16 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
+#include "cli/option_cli.h"
 #include "cli/progress.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
-#include "ick/base/unit.h"
 #include "ick/fit/estimate.h"
 #include "ick/store/checkpoint_file.h"
 #include "ick/store/model_directory.h"
 #include "ick/train/ranks.h"
+#include "store/option_json.h"
 
 namespace ick {
 
@@ -40,85 +39,48 @@ void ask_to_stop(int signal) {
 
 struct FitRequest {
   std::string data, formula, out, resume, progress = "auto";
-  std::string holdout = "none", validation, optimiser = "automatic", schedule = "onecycle", kernels = "automatic",
-              gaps = "refuse", posterior = "ensemble", perturbation = "none", noise = "learned",
-              likelihood = "automatic", class_kernels = "shared";
-  std::vector<std::string> units;
-  bool no_warm_start = false, no_polish = false, no_refit = false, dry_run = false, json = false;
+  bool dry_run = false, json = false;
   FitOptions options;
   DataOptions reading;
   LoadOptions loading;  // of a checkpoint
 };
 
-template <class Choice>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, std::string& value, const std::string& text) {
-  std::vector<std::string> names(Choices<Choice>::names.begin(), Choices<Choice>::names.end());
-  return app.add_option(name, value, text)->check(accept_word(names))->capture_default_str();
+std::string request_text(const FitRequest& request) {
+  nlohmann::json json = options_json(request.reading);
+  json["out"] = request.out;
+  return json.dump();
 }
 
-double parse_noise(const std::string& text) {
-  if (text == "learned") return 0.0;
-  double noise = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), noise);
-  if (error != std::errc() || end != text.data() + text.size() || !(noise >= 0.0) || !std::isfinite(noise)) {
-    throw UsageError("--noise " + text + ": expected a positive number, or learned");
+// The result is to be that of the fit that was interrupted.
+template <class Struct>
+void refuse_changes(const CLI::App& app) {
+  for (const Option<Struct>& row : option_table<Struct>()) {
+    if (row.group == OptionGroup::running || !is_given(app, row)) continue;
+    throw UsageError(setting(row.name) + " cannot be changed when a fit is taken up again; leave it out");
   }
-  if (noise > 0.0) return noise;
-  throw UsageError(
-      "--noise 0: without noise the targets are the function itself, and no posterior can be solved for; give a small "
-      "positive number, or leave it out to have it learned");
 }
 
-FitOptions options_of(const FitRequest& request) {
-  FitOptions options = request.options;
-  options.holdout = parse_split(request.holdout);
-  if (!request.validation.empty()) options.validation = parse_split(request.validation);
-  options.optimiser = *find_choice<Optimiser>(request.optimiser);
-  options.schedule = *find_choice<Schedule>(request.schedule);
-  options.kernels = *find_choice<KernelTraining>(request.kernels);
-  options.gaps = *find_choice<Gaps>(request.gaps);
-  options.posterior = request.posterior;
-  options.perturbation = *find_choice<Perturbation>(request.perturbation);
-  options.noise = parse_noise(request.noise);
-  if (request.likelihood != "automatic") options.likelihood = request.likelihood;
-  options.own_kernels = request.class_kernels == "own";
-  options.warm_start = !request.no_warm_start;
-  options.polish = !request.no_polish;
-  options.refit = !request.no_refit;
-  for (const std::string& each : request.units) {
-    const std::size_t equals = each.rfind('=');
-    if (equals == std::string::npos) throw UsageError("--unit " + each + ": expected column=unit, as in depth=m");
-    const std::string unit = each.substr(equals + 1);
-    if (!convert(1.0, unit, unit)) {
-      throw UsageError("--unit " + each + ": no unit named \"" + unit +
-                       "\"; there are s, min, h, d, w, y, mm, cm, m, km, deg and rad");
-    }
-    options.units[each.substr(0, equals)] = unit;
+// How it runs may change.
+template <class Struct>
+void take_running(const CLI::App& app, const Struct& given, Struct& kept) {
+  for (const Option<Struct>& row : option_table<Struct>()) {
+    if (row.group == OptionGroup::running && is_given(app, row)) row.set(kept, row.get(given));
   }
-  return options;
-}
-
-std::string request_text(const FitRequest& r) {
-  return nlohmann::json{{"out", r.out},
-                        {"types", r.reading.types},
-                        {"missing", r.reading.missing},
-                        {"separator", r.reading.separator},
-                        {"images", r.reading.images},
-                        {"threads", r.reading.threads}}
-      .dump();
 }
 
 // A resumed fit is the request that was interrupted; only what is said again is taken from the command line.
-StoredCheckpoint take_up(FitRequest& request) {
+StoredCheckpoint take_up(FitRequest& request, const CLI::App& app) {
+  refuse_changes<FitOptions>(app);
+  refuse_changes<DataOptions>(app);
   StoredCheckpoint stored = load_checkpoint(request.resume, request.loading);
   const nlohmann::json kept = nlohmann::json::parse(stored.request);
   if (request.data.empty()) request.data = stored.data;
   if (request.out.empty()) request.out = kept.at("out");
-  request.reading.types = kept.at("types").get<std::vector<std::string>>();
-  request.reading.missing = kept.at("missing").get<std::vector<std::string>>();
-  request.reading.separator = kept.at("separator");
-  request.reading.images = kept.value("images", "");
-  if (request.reading.threads == 0) request.reading.threads = kept.at("threads");
+  DataOptions reading;
+  read_options_json(kept, reading);
+  take_running(app, request.reading, reading);
+  request.reading = reading;
+  take_running(app, request.options, stored.options);
   if (request.data == "-")
     throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
   return stored;
@@ -140,15 +102,6 @@ std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-// The result is to be that of the fit that was interrupted.
-void refuse_changes(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const bool changes = option->get_group() == "Training" || option->get_group() == "Reading";
-    if (option->count() == 0 || !changes) continue;
-    throw UsageError(option->get_name() + " cannot be changed when a fit is taken up again; leave it out");
-  }
 }
 
 // How many processes with a lower rank are on this machine.
@@ -178,12 +131,12 @@ Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* r
   return std::move(*table);
 }
 
-// What a fit is, apart from the table: the formula and every option that changes the result.
-std::string settings_of(const std::string& formula, const CLI::App& app) {
-  std::string text = formula;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group() != "Training" && option->get_group() != "Reading") continue;
-    for (const std::string& value : option->results()) text += "\n" + option->get_name() + "=" + value;
+// Settings that decide the result, as text.
+template <class Struct>
+std::string settings_text(const Struct& from) {
+  std::string text;
+  for (const Option<Struct>& row : option_table<Struct>()) {
+    if (row.group != OptionGroup::running) text += "\n" + row.name + "=" + row.print(row.get(from));
   }
   return text;
 }
@@ -226,12 +179,11 @@ std::string resume_command(const std::string& checkpoint, const Formula& formula
 
 int run_fit(FitRequest request, const CLI::App& app) {
   const bool resumed = !request.resume.empty();
-  if (resumed) refuse_changes(app);
   StoredCheckpoint stored;
   Formula formula;
   FitOptions options;
   if (resumed) {
-    stored = take_up(request);
+    stored = take_up(request, app);
     formula = stored.formula;
     options = stored.options;
   } else {
@@ -240,7 +192,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
     }
     if (request.out.empty() && !request.dry_run) throw UsageError("fit needs a place for the model: --out DIR");
     formula = parse_formula(request.formula);
-    options = options_of(request);
+    options = request.options;
   }
   RanksOptions together;
   together.waiting = [&](const std::string& sentence) { ProgressWriter(request.progress).say(sentence); };
@@ -268,7 +220,10 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (resumed && sum != stored.fingerprint) {
     throw DataError(request.data + ": not the table the fit was reading when it was interrupted; start the fit again");
   }
-  if (ranks != nullptr) check_alike(request.data, sum, settings_of(print(formula), app), *ranks);
+  if (ranks != nullptr) {
+    const std::string settings = print(formula) + settings_text(options) + settings_text(request.reading);
+    check_alike(request.data, sum, settings, *ranks);
+  }
   kept.set_table(sum);
   if (first) kept.check();
   const std::string resume = resume_command(kept.path(), formula, options);
@@ -325,7 +280,6 @@ Command add_fit(CLI::App& program) {
   auto request = std::make_shared<FitRequest>();
   CLI::App* app = program.add_subcommand("fit", "Train a model from a table and a formula");
   FitRequest& r = *request;
-  FitOptions& o = r.options;
   app->add_option("data", r.data, "CSV or TSV table, may be gzipped; - for stdin");
   app->add_option("formula", r.formula, "for example 'y ~ mlp(a, b) * periodic(date, period=1y) + linear(x)'");
   app->add_option("--out", r.out, "Folder to write the model to");
@@ -335,95 +289,10 @@ Command add_fit(CLI::App& program) {
   app->add_flag("--dry-run", r.dry_run, "Say what would be done, and what it would take, without doing it");
   app->add_flag("--json", r.json, "Print the result as JSON");
 
-  const auto number = [&](const std::string& name, auto& value, const std::string& text, auto low, auto high) {
-    app->add_option(name, value, text)->check(accept_number(low, high))->capture_default_str()->group("Training");
-  };
-  number("--seed", o.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
-  number("--epochs", o.epochs, "Passes over the rows, at most; 0: from the data", 0L, 1'000'000L);
-  number("--members", o.members, "Members of the ensemble; 0: from the data", 0L, 100'000L);
-  std::vector<std::string> likelihood_names = {"automatic"};
-  for (const Likelihood* row : likelihoods()) {
-    likelihood_names.emplace_back(row->name);
-    if (!row->alias.empty()) likelihood_names.emplace_back(row->alias);
-  }
-  app->add_option("--likelihood,--family,--loss", r.likelihood,
-                  "How an observation is distributed about the function; automatic: classes for text and for whole "
-                  "numbers of at most ten values, else gaussian. `ick list likelihoods` shows them all")
-      ->check(accept_word(likelihood_names))
-      ->capture_default_str()
-      ->group("Training");
-  app->add_option("--class-kernels", r.class_kernels,
-                  "Kernel parameters of several classes: shared, or own ones for each class")
-      ->check(accept_word({"shared", "own"}))
-      ->capture_default_str()
-      ->group("Training");
-  app->add_option(
-         "--posterior", r.posterior,
-         "How a network's function is uncertain: ensemble (members trained from different starts), nngp or ntk "
-         "(draws of the exact posterior of wide networks, solved, not trained), laplace (one trained network, "
-         "posterior of its last layer)")
-      ->check(accept_word({"ensemble", "nngp", "ntk", "laplace"}))
-      ->capture_default_str()
-      ->group("Training");
-  add_choice<Perturbation>(
-      *app, "--perturb", r.perturbation,
-      "What members of an ensemble see differently: bootstrap (rows drawn with replacement), noise "
-      "(targets with --noise added)")
-      ->group("Training");
-  app->add_option(
-         "--noise", r.noise,
-         "Deviation of an observation in the target's units (of the logarithm for log targets), where it is known")
-      ->capture_default_str()
-      ->group("Training");
-  app->add_option("--sigma", o.noise_formula,
-                  "A formula of its own for the noise, as in 'sigma ~ rbf(date)'; learned from validation rows")
-      ->group("Training");
-  number("--batch", o.batch, "Rows in a mini-batch; 0: from the data", 0L, 10'000'000L);
-  app->add_option("--layers", o.layers, "Hidden widths of networks that do not say, as in 128,64")
-      ->delimiter(',')
-      ->check(accept_number(1, 65536))
-      ->group("Training");
-  add_choice<Optimiser>(*app, "--optimiser", r.optimiser, "lbfgs is for models of kernels only")->group("Training");
-  add_choice<Schedule>(*app, "--schedule", r.schedule, "Of the learning rate")->group("Training");
-  number("--learning-rate", o.learning_rate, "0: from the optimiser", 0.0, 1e3);
-  add_choice<KernelTraining>(*app, "--kernels", r.kernels,
-                             "Kernel parameters in gradient descent: held where the warm start put them, or learned on")
-      ->group("Training");
-  number("--kernel-rate", o.kernel_rate, "Learning rate of kernel parameters, relative", 0.0, 1e3);
-  number("--momentum", o.momentum, "Of sgd", 0.0, 1.0);
-  number("--weight-decay", o.weight_decay, "Of network weights; never of kernel parameters", 0.0, 1e3);
-  number("--clip", o.clip, "Largest norm of a member's gradient; 0: any", 0.0, 1e9);
-  number("--patience", o.patience, "Epochs without a better validation score before stopping; 0: from the data", 0L,
-         1'000'000L);
-  app->add_flag("--no-warm-start", r.no_warm_start, "Kernel parameters start from generic values")->group("Training");
-  app->add_flag("--no-polish", r.no_polish, "Leave the last layers as gradient descent left them")->group("Training");
-  app->add_flag("--no-refit", r.no_refit, "Keep the model that has not seen the validation rows")->group("Training");
-  app->add_option("--holdout", r.holdout,
-                  "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
-                  "block(lat, lon)=20% or none")
-      ->capture_default_str()
-      ->group("Training");
-  app->add_option(
-         "--validation", r.validation,
-         "Rows watched to stop in time, said like --holdout; by default 20% of the others, blocked in time or space "
-         "when the formula has a kernel on time or place")
-      ->group("Training");
-
-  add_choice<Gaps>(*app, "--gaps", r.gaps, "Rows where a kernel's column is missing")->group("Reading");
-  app->add_option("--unit", r.units, "Unit of a column: COLUMN=UNIT (s min h d w y, mm cm m km, deg rad); repeatable")
-      ->take_all()
-      ->group("Reading");
+  add_options(*app, r.options);
   r.reading.add_to(*app);
   app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
       ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
-      ->capture_default_str()
-      ->group("Running");
-  app->add_option("--loaders", o.loaders, "Threads that decode images ahead of training")
-      ->check(accept_number(1, 256))
-      ->capture_default_str()
-      ->group("Running");
-  app->add_option("--checkpoint", o.checkpoint_seconds, "Seconds between checkpoints")
-      ->check(accept_number(0.0, 1e9))
       ->capture_default_str()
       ->group("Running");
   return {app, [request, app] { return run_fit(*request, *app); }};

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/data_options.h"
+#include "cli/with_flags.h"
 #include "ick/base/text.h"
 #include "store/json.h"
 
@@ -92,7 +93,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
     progress.say(fmt::format("holdout: {} ({}), used for the final scores only", count_text(rows(plan.holdout), "row"),
                              print(plan.options.holdout)));
   }
-  for (const std::string& sentence : plan.remarks) progress.say(sentence);
+  for (const Message& remark : plan.remarks) progress.say(with_flags(remark));
   progress.say(fmt::format("validation: {} ({}), {}", count_text(rows(plan.validation), "row"),
                            print(*plan.options.validation), plan.validation_reason));
   for (const TermSpec& term : plan.spec.terms) {

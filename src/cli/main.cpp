@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/with_flags.h"
 #include "ick/base/error.h"
 #include "ick/base/memory.h"
 #include "ick/base/text.h"
@@ -140,6 +141,9 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "ick: out of memory; `ick fit --dry-run` estimates what a fit needs\n");
     return 1;
+  } catch (const ick::Error& error) {
+    std::fprintf(stderr, "ick: %s\n", ick::with_flags(error.message()).c_str());
+    return exit_code(error);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "ick: %s\n", error.what());
     return exit_code(error);

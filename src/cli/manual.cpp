@@ -1,10 +1,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/accept.h"
 #include "cli/command.h"
+#include "cli/option_page.h"
 
 // Bash completion and the page of the manual, both read off the declared options.
 namespace ick {
@@ -80,8 +83,15 @@ Command add_completion(CLI::App& program) {
 }
 
 Command add_manual(CLI::App& program) {
+  auto options = std::make_shared<std::string>();
   CLI::App* app = program.add_subcommand("manual", "Print the page of the manual, for man -l -");
-  return {app, [&program] { return print_manual(program); }};
+  app->add_option("--options", *options, "Print the reference page of a command's options instead, in Markdown")
+      ->check(accept_word({"fit", "pretrain"}));
+  return {app, [&program, options] {
+            if (options->empty()) return print_manual(program);
+            fmt::print("{}", option_page(*options));
+            return 0;
+          }};
 }
 
 }  // namespace ick

@@ -117,7 +117,7 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
   encoder.transform = plan.transform;
   if (plan.kind == TargetKind::classes) return fit_classes(target, name, use, encoder);
   if (target.info.type == ColumnType::text || target.info.type == ColumnType::category) {
-    throw DataError(name + " holds text; a number is needed, or the likelihood categorical");
+    throw DataError(name + " holds text; a number is needed, or " + setting("likelihood", "categorical"));
   }
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < target.values.size(); ++i) {

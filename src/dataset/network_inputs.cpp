@@ -112,7 +112,8 @@ void refuse_bytes(const Column& column) {
 void refuse_text(const Column& column, const std::string& reader) {
   if (column.info.type != ColumnType::text) return;
   throw DataError(named(column.info.name) + " holds text; " + reader +
-                  " takes numbers, times or categories (declare it with --type " + column.info.name + "=category)");
+                  " takes numbers, times or categories (declare it with " +
+                  setting("types", column.info.name + "=category") + ")");
 }
 
 std::vector<std::string> levels_of(const Column& column, const std::vector<bool>& use) {

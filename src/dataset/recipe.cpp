@@ -42,7 +42,8 @@ std::span<const float> span_of(const at::Tensor& numbers) {
 void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first) {
   throw DataError(named(column) + ": " + std::to_string(count) + (count == 1 ? " row has" : " rows have") +
                   " no value (the first is row " + std::to_string(first + 1) +
-                  "), and a kernel needs every value; use --gaps drop or --gaps fill");
+                  "), and a kernel needs every value; use " + setting("gaps", "drop") + " or " +
+                  setting("gaps", "fill"));
 }
 
 void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
@@ -50,7 +51,7 @@ void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
   throw DataError(
       "row " + std::to_string(row + 1) +
       (patch ? " has no place inside \"" + settings.raster + "\"" : " has no image in " + named(settings.columns[0])) +
-      "; use --gaps drop to leave such rows out, or --gaps fill");
+      "; use " + setting("gaps", "drop") + " to leave such rows out, or " + setting("gaps", "fill"));
 }
 
 // The text of a number is read back to the same number.

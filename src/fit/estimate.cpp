@@ -68,9 +68,10 @@ void check_memory(const FitPlan& plan, double free) {
   const auto fit = static_cast<std::int64_t>((kUsable * free - bytes.rows) / std::max(1.0, bytes.member));
   const auto& networks = plan.encoder.networks;
   const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
-  const std::string remedy = fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " --members"
-                             : images ? "use a smaller --batch, smaller images (size=...), or a smaller network"
-                                      : "use fewer rows, smaller --layers, or points=... in the formula";
+  const std::string remedy =
+      fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " " + setting("members")
+      : images ? "use a smaller " + setting("batch") + ", smaller images (size=...), or a smaller network"
+               : "use fewer rows, smaller " + setting("layers") + ", or points=... in the formula";
   throw UsageError("this fit with " + std::to_string(plan.options.members) +
                    (plan.options.members == 1 ? " member" : " members") + " would take about " +
                    number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +

@@ -129,7 +129,7 @@ void keep_levels(const Table& table, const std::vector<std::string>& columns, Fi
                         " is held out and has a level that no training row has; " +
                         (name == plan.spec.formula.target ? "no model can predict a class it has not seen"
                                                           : "categorical() cannot predict it") +
-                        ", choose another --holdout");
+                        ", choose another " + setting("holdout"));
       }
       if (!plan.validation[i]) continue;
       plan.validation[i] = false;
@@ -180,15 +180,17 @@ namespace {
 // columns as the others do.
 std::vector<bool> rows_with_noise(const Table& table, const std::string& target, const FitOptions& options,
                                   const std::vector<bool>& usable) {
-  const std::string place = "--sigma: ";
-  if (options.noise > 0.0) throw UsageError("--noise and --sigma both say what the noise is; leave one out");
+  const std::string place = setting("noise_formula") + ": ";
+  if (options.noise > 0.0)
+    throw UsageError(setting("noise") + " and " + setting("noise_formula") +
+                     " both say what the noise is; leave one out");
   try {
     const ModelSpec spec = parse_noise_formula(table, target, options.noise_formula);
     return readable_rows(table, encoder_plan(spec, options), usable);
   } catch (const UsageError& error) {
-    throw UsageError(place + error.what());
+    throw UsageError(place + error.message().marked());
   } catch (const DataError& error) {
-    throw DataError(place + error.what());
+    throw DataError(place + error.message().marked());
   }
 }
 
@@ -196,16 +198,16 @@ void check_noise_rows(const FitPlan& plan) {
   constexpr std::int64_t kFewest = 100;
   const std::int64_t rows = count_of(plan.validation);
   if (plan.options.noise_formula.empty() || rows >= kFewest) return;
-  throw DataError("--sigma: a formula of the noise needs at least " + std::to_string(kFewest) +
+  throw DataError(setting("noise_formula") + ": a formula of the noise needs at least " + std::to_string(kFewest) +
                   " validation rows, half of them to learn from, and there are " + std::to_string(rows) +
-                  "; set more apart with --validation");
+                  "; set more apart with " + setting("validation"));
 }
 
 void check_noise(const FitPlan& plan) {
   constexpr double kLeast = 1e-4, kMost = 1e3;
   const double noise = plan.options.noise, sd = plan.encoder.target_scaling.sd;
   if (noise == 0.0 || (noise >= kLeast * sd && noise <= kMost * sd)) return;
-  throw UsageError("--noise " + number_text(noise) + " does not go with a target whose deviation is " +
+  throw UsageError(setting("noise", number_text(noise)) + " does not go with a target whose deviation is " +
                    number_text(sd) + "; expected between " + number_text(kLeast * sd) + " and " +
                    number_text(kMost * sd));
 }

@@ -152,7 +152,8 @@ at::Tensor conjugate_gradients(const at::Tensor& right, double tolerance,
     square = next;
   }
   throw NumericError("the posterior of the last layers was not found in " + std::to_string(kMostSteps) +
-                     " steps of conjugate gradients; state a larger --noise, or use --posterior ensemble");
+                     " steps of conjugate gradients; state a larger " + setting("noise") + ", or use " +
+                     setting("posterior", "ensemble"));
 }
 
 // (Phi Phi' + lambda) a = b. What is asked of the answer is that of draws from a posterior: a ten-thousandth of b is

@@ -26,8 +26,8 @@ at::Tensor some_members(const at::Tensor& f, std::int64_t count, std::uint64_t s
   return f.index_select(0, (at::arange(count, at::kLong) + first).remainder(f.size(0)));
 }
 
-void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<std::string>& remarks) {
-  const Message asked = setting("posterior", options.posterior);
+void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) {
+  const std::string asked = setting("posterior", options.posterior);
   if (options.perturbation != Perturbation::none) {
     throw UsageError(setting("perturbation") + " is for " + setting("posterior", "ensemble") + "; " +
                      options.posterior + " perturbs the targets by itself");

@@ -25,7 +25,7 @@ void one_network_each(const ModelSpec& spec, const std::string& asked);
 std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model);
 
 // Whether this engine is one of draws: solved, with options that have no effect.
-void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<std::string>& remarks);
+void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);
 
 constexpr double kWarmStartSeconds = 1.0;  // about, whatever the table
 

@@ -65,4 +65,16 @@ void add_engine(const Engine& engine) {
   table().push_back(engine);
 }
 
+namespace detail {
+
+std::vector<std::string> posterior_names() {
+  std::vector<std::string> names;
+  for (const Engine* row : engines()) {
+    if (!row->kernels_only) names.emplace_back(row->name);
+  }
+  return names;
+}
+
+}  // namespace detail
+
 }  // namespace ick

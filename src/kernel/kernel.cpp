@@ -179,7 +179,7 @@ class Binder {
       case Unit::input:
         return input.unit.empty()
                    ? "a column of plain numbers (" + column +
-                         " has no unit; write the number alone, or give the column one with --unit)"
+                         " has no unit; write the number alone, or give the column one with " + setting("units") + ")"
                    : column + ", which is in " + input.unit + " (write a unit of the same kind, or the number alone)";
       case Unit::per_input:
         return "a frequency (write the number alone: cycles per " +

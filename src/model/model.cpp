@@ -245,7 +245,9 @@ at::Tensor last_deviations(const Network& network, LayerPrior prior) {
   const auto even = 1.0 / std::sqrt(static_cast<double>(hidden + 1));
   if (prior == LayerPrior::even) return at::full({hidden + 1}, even, at::kFloat);
   const std::optional<DensePrior> drawn = network.dense_prior();
-  if (!drawn) throw UsageError("only fully connected networks have a prior in closed form; use --posterior ensemble");
+  if (!drawn)
+    throw UsageError("only fully connected networks have a prior in closed form; use " +
+                     setting("posterior", "ensemble"));
   const DensePrior::Layer& last = drawn->layers.back();
   at::Tensor deviations = at::full({hidden + 1}, std::sqrt(last.weight / static_cast<double>(hidden)), at::kFloat);
   deviations[hidden] = std::sqrt(last.bias);
@@ -325,7 +327,8 @@ std::vector<BilinearFeatures> Model::tangents(const Batch& batch, Part part) con
       continue;
     }
     if (term.networks.size() > 1) {
-      throw UsageError("a product of networks is not linear in all their weights; use --posterior ensemble");
+      throw UsageError("a product of networks is not linear in all their weights; use " +
+                       setting("posterior", "ensemble"));
     }
     const std::vector<BilinearFeatures> layers = term.networks[0]->tangents(batch.networks[term.sources[0]], s);
     all.insert(all.end(), layers.begin(), layers.end());

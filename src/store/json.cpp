@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "ick/base/error.h"
+#include "store/option_json.h"
 
 namespace ick {
 
@@ -171,7 +172,6 @@ struct Writer {
   }
 
   static Json written(double value) { return number(value); }
-  static Json written(const Split& split) { return print(split); }
   static Json written(const Scores& scores) { return to_json(scores); }
   static Json written(const ClassScores& scores) { return to_json(scores); }
   static Json written(const FitOptions& options) { return to_json(options); }
@@ -187,11 +187,7 @@ struct Writer {
   }
   template <class Value>
   static Json written(const Value& value) {
-    if constexpr (std::is_enum_v<Value>) {
-      return choice_name(value);
-    } else {
-      return value;
-    }
+    return value;
   }
 };
 
@@ -204,7 +200,6 @@ struct Reader {
   }
 
   static void read(const Json& from, double& to) { to = number_from(from); }
-  static void read(const Json& from, Split& to) { to = parse_split(from.get<std::string>()); }
   static void read(const Json& from, Scores& to) { to = scores_from_json(from); }
   static void read(const Json& from, ClassScores& to) { to = class_scores_from_json(from); }
   static void read(const Json& from, FitOptions& to) { to = options_from_json(from); }
@@ -218,11 +213,7 @@ struct Reader {
   }
   template <class Value>
   static void read(const Json& from, Value& to) {
-    if constexpr (std::is_enum_v<Value>) {
-      to = choice_from<Value>(from);
-    } else {
-      to = from.get<Value>();
-    }
+    to = from.get<Value>();
   }
 };
 
@@ -236,39 +227,6 @@ void visit_fields(Data& notes, Visitor&& visit) {
   visit("with_gaps", notes.with_gaps);
   visit("filled", notes.filled);
   visit("unseen_levels", notes.unseen);
-}
-
-template <Of<FitOptions> Data, class Visitor>
-void visit_fields(Data& o, Visitor&& visit) {
-  visit("seed", o.seed);
-  visit("members", o.members);
-  visit("posterior", o.posterior);
-  visit("likelihood", o.likelihood);
-  visit("own_kernels", o.own_kernels);
-  visit("perturbation", o.perturbation);
-  visit("noise", o.noise);
-  visit("noise_formula", o.noise_formula);
-  visit("epochs", o.epochs);
-  visit("batch", o.batch);
-  visit("layers", o.layers);
-  visit("optimiser", o.optimiser);
-  visit("schedule", o.schedule);
-  visit("learning_rate", o.learning_rate);
-  visit("kernels", o.kernels);
-  visit("kernel_rate", o.kernel_rate);
-  visit("momentum", o.momentum);
-  visit("weight_decay", o.weight_decay);
-  visit("clip", o.clip);
-  visit("patience", o.patience);
-  visit("warm_start", o.warm_start);
-  visit("polish", o.polish);
-  visit("refit", o.refit);
-  visit("holdout", o.holdout);
-  visit("validation", o.validation);
-  visit("gaps", o.gaps);
-  visit("units", o.units);
-  visit("checkpoint_seconds", o.checkpoint_seconds);
-  visit("loaders", o.loaders);
 }
 
 template <Of<Scores> Data, class Visitor>
@@ -339,7 +297,6 @@ void Reader::read(const Json& from, EncodingNotes& to) { to = from_fields<Encodi
 
 }  // namespace
 
-Json to_json(const FitOptions& options) { return fields_of(options); }
 // Up to format 3 the likelihood was said in three words.
 std::string likelihood_from(const Json& json) {
   const std::string family = json.contains("family") && json.at("family").is_string() ? json.at("family") : "";
@@ -349,8 +306,10 @@ std::string likelihood_from(const Json& json) {
   return loss == "gaussian" ? "gaussian_nll" : loss == "mse" ? family : loss;
 }
 
+Json to_json(const FitOptions& options) { return options_json(options); }
 FitOptions options_from_json(const Json& json) {
-  FitOptions options = from_fields<FitOptions>(json);
+  FitOptions options;
+  read_options_json(json, options);
   if (!json.contains("likelihood")) options.likelihood = likelihood_from(json);
   return options;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "ick/base/message.h"
 #include "number.h"
 #include "record.h"
 
@@ -145,7 +146,7 @@ class BlockParser {
       expected = "is not finite";
     } else {
       expected = known->type == ColumnType::integer ? "is not an integer" : "is not a number";
-      if (!number) expected += "; a word for a missing value can be declared with --na";
+      if (!number) expected += "; a word for a missing value can be declared with " + setting("missing");
     }
     throw Fault{record_line_, "column \"" + known->name + "\": " + shown(text) + " " + expected};
   }

@@ -128,7 +128,7 @@ ImageFile ImageStore::State::locate(const std::string& name, const std::string& 
   const bool is_good = !error && file.path.find('\0') == std::string::npos;
   if (is_good && std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first != root.end()) {
     throw DataError(place + in_quotes(name) + " leads out of the folder of the table, " + in_quotes(folder) +
-                    "; move the file there, or give --images DIR");
+                    "; move the file there, or give " + setting("images", "DIR"));
   }
   if (!is_good || !fs::is_regular_file(path, error)) {
     throw DataError(place + "there is no file " + in_quotes(file.path) + " in the folder " + in_quotes(folder));

@@ -133,15 +133,16 @@ class Resolver {
     const auto is_finite = [](std::string_view cell) { return !is_infinite(cell); };
     if (const Entry* infinite = present_.first_other(is_finite)) {
       throw DataError(place(infinite->line) + shown(infinite->text) +
-                      " is not finite; leave the cell empty, or declare the word as missing (--na " + infinite->text +
-                      ")");
+                      " is not finite; leave the cell empty, or declare the word as missing (" +
+                      setting("missing", infinite->text) + ")");
     }
-    const std::string declare = "declare the column as a category (--type " + column_.info.name + "=category)";
+    const std::string declare =
+        "declare the column as a category (" + setting("types", column_.info.name + "=category") + ")";
     if (const Entry* other = present_.first_other(is_value)) {
       throw DataError(place(other->line) + shown(other->text) + " is not a number, as " +
                       number_text(std::floor(1000.0 * share) / 10.0) +
-                      "% of the cells are; correct it, declare it as missing (--na " + other->text + "), or " +
-                      declare);
+                      "% of the cells are; correct it, declare it as missing (" + setting("missing", other->text) +
+                      "), or " + declare);
     }
     const Entry* const comma =
         present_.first_other([](std::string_view cell) { return cell.find(',') == std::string_view::npos; });
@@ -163,10 +164,12 @@ class Resolver {
     if (enough && by_month != by_day) return by_month ? month_first : day_first;
     const Entry& example =
         *present_.first_other([&](std::string_view cell) { return month.parse(cell) == day.parse(cell); });
-    const std::string declare = "--type " + column_.info.name + "=time:";
+    const auto declared = [&](const std::string& format) {
+      return setting("types", column_.info.name + "=time:" + format);
+    };
     throw DataError(place(example.line) + shown(example.text) + " may be " + time_format_words(day_first) + " or " +
-                    time_format_words(month_first) + ", and no other row tells which; declare it with " + declare +
-                    day_first + " or " + declare + month_first);
+                    time_format_words(month_first) + ", and no other row tells which; declare it with " +
+                    declared(day_first) + " or " + declared(month_first));
   }
 
   bool ascends(const TimeFormat& format) const {

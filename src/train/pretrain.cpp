@@ -101,8 +101,8 @@ class Pretraining {
       const at::Tensor x = loader_.take()[0];
       const double loss = take_step(x, masks(training_, rows(step), number), number * steps_ + step);
       if (!std::isfinite(loss)) {
-        throw NumericError("the loss is not finite in epoch " + std::to_string(number + 1) +
-                           "; lower --learning-rate (now " + number_text(options_.learning_rate) + ")");
+        throw NumericError("the loss is not finite in epoch " + std::to_string(number + 1) + "; lower " +
+                           setting("learning_rate") + " (now " + number_text(options_.learning_rate) + ")");
       }
       sum += loss * static_cast<double>(x.size(0));
     }

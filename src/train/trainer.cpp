@@ -431,8 +431,8 @@ void Trainer::run_epochs(std::int64_t last) {
       const double value = step(next_batch(order));
       if (!std::isfinite(value)) {
         throw NumericError("the loss is not finite in epoch " + std::to_string(epoch_ + 1) + ", step " +
-                           std::to_string(step_ + 1) + "; lower --learning-rate (now " +
-                           number_text(options_.learning_rate) + ") or set --clip 1");
+                           std::to_string(step_ + 1) + "; lower " + setting("learning_rate") + " (now " +
+                           number_text(options_.learning_rate) + ") or set " + setting("clip", "1"));
       }
       const auto count = static_cast<double>(order.count(step_));
       loss_sum_ += value * count;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The program as a user meets it: outputs, messages, exit codes.   cli_test.py PROGRAM"""
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -38,6 +39,23 @@ class List(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in kinds.splitlines()], ["nystrom", "fourier", "hilbert"])
         code, out, _ = ick("list", "features", "--json")
         self.assertEqual([row["name"] for row in json.loads(out)["features"]], ["nystrom", "fourier", "hilbert"])
+
+
+class Reference(unittest.TestCase):
+    def test_pages_are_what_the_program_prints(self):
+        folder = pathlib.Path(__file__).parents[2] / "docs" / "reference"
+        for command in ("fit", "pretrain"):
+            code, page, _ = ick("manual", "--options", command)
+            self.assertEqual(code, 0)
+            self.assertEqual((folder / f"{command}-options.md").read_text(), page,
+                             f"run: ick manual --options {command} > docs/reference/{command}-options.md")
+
+    def test_pages_have_every_option(self):
+        for command in ("fit", "pretrain"):
+            page, text = ick("manual", "--options", command)[1], ick(command, "--help")[1]
+            grouped = text[text.index("Training:"):]
+            flags = set(re.findall(r"^  (--[a-z-]+)", grouped, re.MULTILINE)) - {"--progress"}
+            self.assertEqual(set(re.findall(r"^\| `(--[a-z-]+)`", page, re.MULTILINE)), flags)
 
 
 class Explain(unittest.TestCase):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """A fit that was stopped goes on as if it had not been, bit for bit.   resume_test.py PROGRAM"""
+import json
 import os
 import pathlib
 import random
@@ -126,6 +127,14 @@ class Resume(FolderCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.check_same(name, out)
 
+    def test_how_it_runs_may_change(self):
+        self.interrupt("network", "changed", "train")
+        self.run_ick("fit", "--resume", "changed.checkpoint", "--loaders", "5", "--checkpoint", "7.5")
+        self.check_same("network", "changed")
+        whole, changed = (json.loads((self.folder / name / "model.json").read_text())["fit"]["settings"]
+                          for name in ("network.whole", "changed"))
+        self.assertEqual(changed, whole | {"loaders": 5, "checkpoint_seconds": 7.5})
+
     def test_refusals(self):
         self.interrupt("network", "refused", "train")
         good = (self.folder / "refused.checkpoint").read_bytes()
@@ -148,6 +157,10 @@ class Resume(FolderCase):
             (folder / "c").write_bytes(good)
             self.assertEqual(refusal("--epochs", "3"),
                              (2, "ick: --epochs cannot be changed when a fit is taken up again; leave it out\n"))
+            self.assertEqual(refusal("--no-polish"),
+                             (2, "ick: --no-polish cannot be changed when a fit is taken up again; leave it out\n"))
+            self.assertEqual(refusal("--na", "none"),
+                             (2, "ick: --na cannot be changed when a fit is taken up again; leave it out\n"))
             (folder / "it's a table.csv").write_text(table.replace("2019-01-05", "2019-01-06", 1))
             self.assertEqual(refusal(), (3, "ick: it's a table.csv: not the table the fit was reading when it was "
                                             "interrupted; start the fit again\n"))

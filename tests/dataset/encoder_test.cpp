@@ -252,15 +252,14 @@ class KernelGaps : public testing::Test {
 
 TEST_F(KernelGaps, AreRefusedAmongTheRowsThatCount) {
   const Encoder encoder = fitted(Gaps::refuse);
-  EXPECT_EQ(
-      message_of<DataError>([&] { encode(table_, encoder, true); }),
-      "column \"t\": 2 rows have no value (the first is row 2), and a kernel needs every value; use --gaps drop or "
-      "--gaps fill");
+  EXPECT_EQ(message_of<DataError>([&] { encode(table_, encoder, true); }),
+            "column \"t\": 2 rows have no value (the first is row 2), and a kernel needs every value; use gaps=drop or "
+            "gaps=fill");
   EXPECT_EQ(message_of<DataError>([&] {
               encode(some_rows(table_, {0, 3}), encoder, false);
             }),
-            "column \"t\": 1 row has no value (the first is row 2), and a kernel needs every value; use --gaps drop or "
-            "--gaps fill");
+            "column \"t\": 1 row has no value (the first is row 2), and a kernel needs every value; use gaps=drop or "
+            "gaps=fill");
   // A row without a target goes before anybody asks what else it lacks.
   EXPECT_EQ(encode(some_rows(table_, {0, 5, 2}), encoder, true).rows, (std::vector<std::int64_t>{0, 2}));
 }
@@ -331,7 +330,7 @@ TEST(Encoder, RefusesTargetsThatTeachNothing) {
             "the target, column \"y\", has 1 value in the training rows; expected at least 2 rows to learn from");
   const Table category = table_of({column_of("y", {0.0, 1.0}, ColumnType::category, {"u", "v"})});
   EXPECT_EQ(refusal(category, plan_of({}, {}), {true, true}),
-            "the target, column \"y\", holds text; a number is needed, or the likelihood categorical");
+            "the target, column \"y\", holds text; a number is needed, or likelihood=categorical");
 }
 
 TEST(Encoder, RefusesColumnsThatAreNotNumbers) {
@@ -339,12 +338,12 @@ TEST(Encoder, RefusesColumnsThatAreNotNumbers) {
       table_of({text_column("path", {"a.png", "b.png"}), column_of("y", {1.0, 2.0}),
                 column_of("s", {0.0, 1.0}, ColumnType::category, {"u", "v"}), column_of("empty", {kGap, kGap})});
   const Bools use = {true, true};
-  EXPECT_EQ(
-      refusal(table, plan_of({"path"}, {}), use),
-      "column \"path\" holds text; a kernel takes numbers, times or categories (declare it with --type path=category)");
+  EXPECT_EQ(refusal(table, plan_of({"path"}, {}), use),
+            "column \"path\" holds text; a kernel takes numbers, times or categories (declare it with "
+            "types=\"path=category\")");
   EXPECT_EQ(refusal(table, plan_of({}, {"path"}), use),
-            "column \"path\" holds text; a network takes numbers, times or categories (declare it with --type "
-            "path=category)");
+            "column \"path\" holds text; a network takes numbers, times or categories (declare it with "
+            "types=\"path=category\")");
   EXPECT_EQ(refusal(table, plan_of({"s"}, {}), use),
             "column \"s\" holds categories (u, ...); only categorical(s) and networks read them");
   EXPECT_EQ(refusal(table, plan_of({"empty"}, {}), use), "column \"empty\" has no values in the training rows");

@@ -194,7 +194,7 @@ TEST(ClassPlan, WhatCannotBeIsSaid) {
             std::string::npos);
   FitOptions options;
   options.posterior = "nngp";
-  EXPECT_NE(refusal(table, "sector ~ mlp(a)", options).find("--family gaussian"), std::string::npos);
+  EXPECT_NE(refusal(table, "sector ~ mlp(a)", options).find("likelihood=gaussian"), std::string::npos);
   options = {};
   options.likelihood = "bernoulli";
   EXPECT_NE(refusal(table, "sector ~ mlp(a)", options).find("of two classes"), std::string::npos);

@@ -30,9 +30,9 @@ std::string refusal(const std::string& formula, const FitOptions& options) {
 
 TEST(Plan, DrawsNeedMembers) {
   EXPECT_EQ(refusal("y ~ mlp(a)", with("nngp", 1)),
-            "--posterior nngp with one member has no spread; ask for --members 30 or more (at least 2)");
+            "posterior=nngp with one member has no spread; ask for members=30 or more (at least 2)");
   EXPECT_EQ(refusal("y ~ mlp(a)", with("ntk", 1)),
-            "--posterior ntk with one member has no spread; ask for --members 30 or more (at least 2)");
+            "posterior=ntk with one member has no spread; ask for members=30 or more (at least 2)");
   EXPECT_EQ(planned("y ~ mlp(a)", with("nngp")).options.members, 30);
   EXPECT_EQ(planned("y ~ mlp(a)", with("ntk", 2)).options.members, 2);
 }
@@ -40,7 +40,7 @@ TEST(Plan, DrawsNeedMembers) {
 TEST(Plan, PosteriorsOfNetworksNeedOne) {
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
     EXPECT_EQ(refusal("y ~ rbf(t)", with(posterior)),
-              "--posterior " + choice_name(posterior) +
+              "posterior=" + posterior +
                   " is for formulas with a network; the posterior of kernels alone is known exactly");
   }
   EXPECT_EQ(refusal("y ~ mlp(a)", with("exact")), "the exact posterior is for formulas of kernels only");
@@ -51,10 +51,10 @@ TEST(Plan, PosteriorsOfNetworksNeedOne) {
 TEST(Plan, DrawsTakeOneNetworkInATerm) {
   for (const std::string posterior : {"nngp", "ntk"}) {
     EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b) * rbf(t)", with(posterior)),
-              "formula column 14: --posterior " + choice_name(posterior) +
-                  " takes one network in a product, whose posterior is linear; use --posterior ensemble");
+              "formula column 14: posterior=" + posterior +
+                  " takes one network in a product, whose posterior is linear; use posterior=ensemble");
     EXPECT_EQ(refusal("y ~ mlp(a) * rbf(t, train_points=yes)", with(posterior)),
-              "--posterior " + choice_name(posterior) +
+              "posterior=" + posterior +
                   " trains nothing by gradient descent; leave train_points=yes out of the formula");
     EXPECT_EQ(planned("y ~ mlp(a) * rbf(t) + mlp(b)", with(posterior)).options.posterior, posterior);
   }
@@ -64,30 +64,31 @@ TEST(Plan, DrawsTakeOneNetworkInATerm) {
 
 TEST(Plan, LaplaceIsOneModel) {
   EXPECT_EQ(refusal("y ~ mlp(a)", with("laplace", 5)),
-            "--posterior laplace is one model; leave --members out, or use --posterior ensemble");
+            "posterior=laplace is one model; leave members out, or use posterior=ensemble");
   FitOptions options = with("laplace");
   options.likelihood = "mae";
-  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--posterior laplace is of a Gaussian noise; use --loss mse or gaussian");
+  EXPECT_EQ(refusal("y ~ mlp(a)", options), "posterior=laplace is for likelihood=gaussian; use posterior=ensemble");
   EXPECT_EQ(planned("y ~ mlp(a)", with("laplace")).options.members, 1);
   EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b)", with("laplace")),
-            "formula column 14: --posterior laplace takes one network in a product, whose posterior is linear; use "
-            "--posterior ensemble");
+            "formula column 14: posterior=laplace takes one network in a product, whose posterior is linear; use "
+            "posterior=ensemble");
 }
 
 TEST(Plan, PerturbationsAreOfEnsembles) {
   FitOptions options = with("nngp");
   options.perturbation = Perturbation::bootstrap;
   EXPECT_EQ(refusal("y ~ mlp(a)", options),
-            "--perturb is for --posterior ensemble; nngp perturbs the targets by itself");
+            "perturbation is for posterior=ensemble; nngp perturbs the targets by itself");
   options.posterior = "laplace";
-  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--perturb is for --posterior ensemble; laplace is one model");
+  EXPECT_EQ(refusal("y ~ mlp(a)", options), "perturbation is for posterior=ensemble; laplace is one model");
   options = with("ensemble", 1);
   options.perturbation = Perturbation::bootstrap;
-  EXPECT_EQ(refusal("y ~ mlp(a)", options), "--perturb makes members differ, and there is one; ask for more --members");
+  EXPECT_EQ(refusal("y ~ mlp(a)", options),
+            "perturbation makes members differ, and there is one; ask for more members");
   options = with("ensemble", 4);
   options.perturbation = Perturbation::noise;
   EXPECT_EQ(refusal("y ~ mlp(a)", options),
-            "--perturb noise adds noise to the targets and has to know how much: give --noise");
+            "perturbation=noise adds noise to the targets and has to know how much: give noise");
   options.noise = 0.5;
   EXPECT_EQ(planned("y ~ mlp(a)", options).options.members, 4);
 }
@@ -113,34 +114,40 @@ TEST(Plan, FormulasOfTheNoise) {
   };
   EXPECT_EQ(refused(table, "sigma ~ rbf(t) + mlp(a)"), "");
   EXPECT_EQ(refused(table, "sigma ~ mlp(.)"), "");
-  EXPECT_EQ(refused(table, "s ~ rbf(t)"), "--sigma: found a formula of s; expected sigma ~ ...");
-  EXPECT_EQ(refused(table, "log(sigma) ~ rbf(t)"), "--sigma: found a formula of log(sigma); expected sigma ~ ...");
+  EXPECT_EQ(refused(table, "s ~ rbf(t)"), "noise_formula: found a formula of s; expected sigma ~ ...");
+  EXPECT_EQ(refused(table, "log(sigma) ~ rbf(t)"),
+            "noise_formula: found a formula of log(sigma); expected sigma ~ ...");
   EXPECT_NE(refused(table, "sigma ~ rbf(nowhere)").find("\"nowhere\""), std::string::npos);
   EXPECT_NE(refused(table, "sigma ~ rbf(y)").find("\"y\""), std::string::npos);  // what it is the noise of
-  EXPECT_EQ(refused(table, "sigma ~ rbf(t)", 0.3), "--noise and --sigma both say what the noise is; leave one out");
-  EXPECT_EQ(refused(generic_table(300), "sigma ~ rbf(t)"),
-            "--sigma: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there "
-            "are 60; "
-            "set more apart with --validation");
+  EXPECT_EQ(refused(table, "sigma ~ rbf(t)", 0.3), "noise and noise_formula both say what the noise is; leave one out");
+  EXPECT_EQ(
+      refused(generic_table(300), "sigma ~ rbf(t)"),
+      "noise_formula: a formula of the noise needs at least 100 validation rows, half of them to learn from, and there "
+      "are 60; "
+      "set more apart with validation");
   Table taken = table;
   taken.columns[2].info.name = "sigma";
   EXPECT_EQ(refused(taken, "sigma ~ rbf(t)"),
-            "--sigma: the table has a column named sigma, which here means the noise; rename the column");
+            "noise_formula: the table has a column named sigma, which here means the noise; rename the column");
 }
 
 TEST(Plan, SaysWhatHasNoEffect) {
   using Remarks = std::vector<std::string>;
-  EXPECT_EQ(planned("y ~ mlp(a)", {}).remarks, Remarks{});
-  EXPECT_EQ(planned("y ~ mlp(a)", with("ensemble", 1)).remarks,
+  const auto remarks = [](const std::string& formula, const FitOptions& asked) {
+    Remarks said;
+    for (const Message& remark : planned(formula, asked).remarks) said.push_back(remark.text());
+    return said;
+  };
+  EXPECT_EQ(remarks("y ~ mlp(a)", {}), Remarks{});
+  EXPECT_EQ(remarks("y ~ mlp(a)", with("ensemble", 1)),
             Remarks{"one member has no spread: intervals come from the noise alone"});
-  EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble", 5)).remarks,
-            Remarks{"kernels only: the posterior is exact, --members has no effect"});
+  EXPECT_EQ(remarks("y ~ rbf(t)", with("ensemble", 5)),
+            Remarks{"kernels only: the posterior is exact, members has no effect"});
   FitOptions options = with("nngp");
   options.epochs = 10;
-  EXPECT_EQ(planned("y ~ mlp(a)", options).remarks,
-            Remarks{"--posterior nngp is solved, not trained: --epochs, --batch, --learning-rate, --loss, --optimiser, "
-                    "--kernels and "
-                    "--no-polish have no effect"});
+  EXPECT_EQ(remarks("y ~ mlp(a)", options),
+            Remarks{"posterior=nngp is solved, not trained: epochs, batch, learning_rate, loss, optimiser, "
+                    "kernels and polish=false have no effect"});
 }
 
 // The number it names fits, one more does not.
@@ -155,7 +162,7 @@ TEST(Plan, MoreMembersThanMemoryAreRefused) {
     const std::size_t place = message.find(after);
     ASSERT_NE(place, std::string::npos) << message;
     const std::int64_t most = std::stoll(message.substr(place + after.size()));
-    EXPECT_TRUE(message.ends_with(" GB of memory, " + after + std::to_string(most) + " --members")) << message;
+    EXPECT_TRUE(message.ends_with(" GB of memory, " + after + std::to_string(most) + " members")) << message;
     plan.options.members = most;
     check_memory(plan, free);
     plan.options.members = most + 1;
@@ -163,7 +170,7 @@ TEST(Plan, MoreMembersThanMemoryAreRefused) {
   }
   const FitPlan plan = planned("y ~ mlp(a, b, layers=[256, 256]) * rbf(t, points=64)", with("ensemble", 3000));
   const std::string message = message_of<UsageError>([&] { check_memory(plan, 1e4); });
-  EXPECT_TRUE(message.ends_with("and 0 GB are free; use fewer rows, smaller --layers, or points=... in the formula"))
+  EXPECT_TRUE(message.ends_with("and 0 GB are free; use fewer rows, smaller layers, or points=... in the formula"))
       << message;
 }
 

@@ -163,7 +163,7 @@ TEST(Ridge, StopsWhereGradientsDoNotConverge) {
               solve_ridge(pairs, t, lambda, {at::zeros({1, 1, 60}, at::kDouble)}, RidgeWay::conjugate_gradients);
             }),
             "the posterior of the last layers was not found in 2000 steps of conjugate gradients; state a larger "
-            "--noise, or use --posterior ensemble");
+            "noise, or use posterior=ensemble");
   struct Stop {};
   EXPECT_THROW(solve_ridge(pairs, t, lambda, {at::zeros({1, 1, 60}, at::kDouble)}, RidgeWay::conjugate_gradients,
                            [] { throw Stop{}; }),

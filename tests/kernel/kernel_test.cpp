@@ -349,10 +349,10 @@ TEST(KernelMessages, WrongRequests) {
        "formula column 23: lengthscale = 3y: the unit \"y\" does not fit a distance on the Earth (expected km or m)"},
       {"periodic(t, period=1.5y)",
        "formula column 13: period = 1.5y: the unit \"y\" does not fit a column of plain numbers (column \"t\" has no "
-       "unit; write the number alone, or give the column one with --unit)"},
+       "unit; write the number alone, or give the column one with units)"},
       {"rbf(t, lengthscale=bounded(2, 1, 3d))",
        "formula column 8: lengthscale = 3d: the unit \"d\" does not fit a column of plain numbers (column \"t\" has no "
-       "unit; write the number alone, or give the column one with --unit)"},
+       "unit; write the number alone, or give the column one with units)"},
       {"constant(variance=2m)",
        "formula column 10: variance = 2m: the unit \"m\" does not fit a parameter that is not measured along a column "
        "(write the number alone)"},
@@ -368,7 +368,7 @@ TEST(KernelMessages, WrongUnits) {
       {"rbf(date, t, lengthscale=2w)",
        "formula column 14: lengthscale = 2w: the unit \"w\" does not fit a column of plain numbers (column \"t\" has "
        "no "
-       "unit; write the number alone, or give the column one with --unit)"},
+       "unit; write the number alone, or give the column one with units)"},
       {"rbf(date, lengthscale=2km)",
        "formula column 11: lengthscale = 2km: the unit \"km\" does not fit column \"date\", which is in d (write a "
        "unit "

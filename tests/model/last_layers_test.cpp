@@ -207,7 +207,7 @@ TEST(Model, TangentsAreItsDerivatives) {
   }
   const ModelCase two("y ~ mlp(a) * mlp(b)", mixed_table(6, 9));
   EXPECT_EQ(message_of<UsageError>([&] { two.model(two_members()).tangents(two.batch()); }),
-            "a product of networks is not linear in all their weights; use --posterior ensemble");
+            "a product of networks is not linear in all their weights; use posterior=ensemble");
 }
 
 }  // namespace

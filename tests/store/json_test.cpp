@@ -7,6 +7,8 @@
 #include <string>
 
 #include "ick/base/error.h"
+#include "ick/train/pretrain.h"
+#include "support/option_case.h"
 #include "support/table_case.h"
 
 namespace ick {
@@ -17,69 +19,19 @@ using Json = nlohmann::json;
 // Through text, as it is kept.
 Json through_text(const Json& json) { return Json::parse(json.dump()); }
 
-FitOptions unusual_options() {
-  FitOptions o;
-  o.seed = 18446744073709551557u;
-  o.members = 3;
-  o.posterior = "ntk";
-  o.perturbation = Perturbation::bootstrap;
-  o.noise = 0.7;
-  o.noise_formula = "sigma ~ rbf(\"gr\u00f6\u00dfe\")";
-  o.epochs = 17;
-  o.batch = 48;
-  o.layers = {7, 5};
-  o.likelihood = "huber";
-  o.optimiser = Optimiser::sgd;
-  o.schedule = Schedule::cosine;
-  o.learning_rate = 0.1;
-  o.kernel_rate = 1.0 / 3.0;
-  o.momentum = 0.85;
-  o.weight_decay = 1e-7;
-  o.clip = 2.5;
-  o.patience = 4;
-  o.warm_start = false;
-  o.polish = false;
-  o.refit = false;
-  o.holdout = parse_split("last(day)=20%");
-  o.validation = parse_split("group(site)=25%");
-  o.gaps = Gaps::fill;
-  o.units = {{"a", "km"}, {"gr\u00f6\u00dfe", "mm"}};
-  o.checkpoint_seconds = 12.5;
-  return o;
-}
-
-void expect_same(const FitOptions& a, const FitOptions& b) {
-  EXPECT_EQ(a.seed, b.seed);
-  EXPECT_EQ(a.members, b.members);
-  EXPECT_EQ(a.posterior, b.posterior);
-  EXPECT_EQ(a.perturbation, b.perturbation);
-  EXPECT_EQ(a.noise, b.noise);
-  EXPECT_EQ(a.noise_formula, b.noise_formula);
-  EXPECT_EQ(a.epochs, b.epochs);
-  EXPECT_EQ(a.batch, b.batch);
-  EXPECT_EQ(a.layers, b.layers);
-  EXPECT_EQ(a.likelihood, b.likelihood);
-  EXPECT_EQ(a.optimiser, b.optimiser);
-  EXPECT_EQ(a.schedule, b.schedule);
-  EXPECT_EQ(a.learning_rate, b.learning_rate);
-  EXPECT_EQ(a.kernel_rate, b.kernel_rate);
-  EXPECT_EQ(a.momentum, b.momentum);
-  EXPECT_EQ(a.weight_decay, b.weight_decay);
-  EXPECT_EQ(a.clip, b.clip);
-  EXPECT_EQ(a.patience, b.patience);
-  EXPECT_EQ(a.warm_start, b.warm_start);
-  EXPECT_EQ(a.polish, b.polish);
-  EXPECT_EQ(a.refit, b.refit);
-  EXPECT_EQ(a.holdout, b.holdout);
-  EXPECT_EQ(a.validation, b.validation);
-  EXPECT_EQ(a.gaps, b.gaps);
-  EXPECT_EQ(a.units, b.units);
-  EXPECT_EQ(a.checkpoint_seconds, b.checkpoint_seconds);
+// A field without a row would be forgotten by command line, files and pages.
+TEST(Json, EveryFieldOfTheOptionsHasARow) {
+  EXPECT_EQ(option_table<FitOptions>().size(), kFields<FitOptions>);
+  EXPECT_EQ(option_table<PretrainOptions>().size(), kFields<PretrainOptions>);
 }
 
 TEST(Json, OptionsComeBack) {
-  expect_same(options_from_json(through_text(to_json(unusual_options()))), unusual_options());
-  expect_same(options_from_json(through_text(to_json(FitOptions{}))), FitOptions{});
+  const FitOptions changed = all_changed<FitOptions>();
+  EXPECT_EQ(options_from_json(through_text(to_json(changed))), changed);
+  EXPECT_EQ(options_from_json(through_text(to_json(FitOptions{}))), FitOptions{});
+  FitOptions endless;
+  endless.held_bytes = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(options_from_json(through_text(to_json(endless))), endless);
 }
 
 TEST(Json, EveryChoiceHasItsName) {
@@ -106,20 +58,66 @@ TEST(Json, EveryChoiceHasItsName) {
     EXPECT_EQ(options_from_json(to_json(o)).gaps, each);
   }
   Json json = to_json(o);
-  json["loss"] = "mean";
-  EXPECT_THROW(options_from_json(json), DataError);
+  json["optimiser"] = "mean";
+  EXPECT_THROW(options_from_json(json), UsageError);
+  json["optimiser"] = 3;
+  EXPECT_THROW(options_from_json(json), Json::exception);
 }
+
+// As an earlier version wrote them, of format 3.
+constexpr const char* kThirdFormat = R"({
+  "batch": 48, "checkpoint_seconds": 12.5, "clip": 2.5, "epochs": 2, "family": "gaussian", "gaps": "fill",
+  "holdout": "last(day)=20%", "kernel_rate": 0.3, "kernels": "learned", "layers": [7, 5], "learning_rate": 0.01,
+  "link": "logit", "loaders": 3, "loss": "huber", "members": 3, "momentum": 0.85, "noise": 0.7, "noise_formula": "",
+  "optimiser": "sgd", "own_kernels": false, "patience": 4, "perturbation": "bootstrap", "polish": false,
+  "posterior": "ensemble", "refit": false, "schedule": "cosine", "seed": 18446744073709551557,
+  "units": {"day": "mm", "x": "km"}, "validation": "random=25%", "warm_start": false, "weight_decay": 1e-07})";
+
+FitOptions third_format() {
+  FitOptions o;
+  o.seed = 18446744073709551557u;
+  o.members = 3;
+  o.likelihood = "huber";  // family gaussian, loss huber
+  o.perturbation = Perturbation::bootstrap;
+  o.noise = 0.7;
+  o.epochs = 2;
+  o.batch = 48;
+  o.layers = {7, 5};
+  o.optimiser = Optimiser::sgd;
+  o.schedule = Schedule::cosine;
+  o.learning_rate = 0.01;
+  o.kernels = KernelTraining::learned;
+  o.kernel_rate = 0.3;
+  o.momentum = 0.85;
+  o.weight_decay = 1e-7;
+  o.clip = 2.5;
+  o.patience = 4;
+  o.warm_start = false;
+  o.polish = false;
+  o.refit = false;
+  o.holdout = parse_split("last(day)=20%");
+  o.validation = parse_split("random=25%");
+  o.gaps = Gaps::fill;
+  o.units = {{"day", "mm"}, {"x", "km"}};
+  o.checkpoint_seconds = 12.5;
+  o.loaders = 3;
+  return o;
+}
+
+TEST(Json, OptionsOfTheThirdFormat) { EXPECT_EQ(options_from_json(Json::parse(kThirdFormat)), third_format()); }
 
 // What the first version did not know has the values it stood for.
 TEST(Json, OptionsOfTheFirstFormat) {
-  Json json = to_json(unusual_options());
-  for (const char* name : {"posterior", "perturbation", "noise", "noise_formula"}) json.erase(name);
-  FitOptions expected = unusual_options();
-  expected.posterior = "ensemble";
+  Json json = Json::parse(kThirdFormat);
+  for (const char* name : {"posterior", "perturbation", "noise", "noise_formula", "family", "link", "own_kernels"}) {
+    json.erase(name);
+  }
+  FitOptions expected = third_format();
   expected.perturbation = Perturbation::none;
   expected.noise = 0.0;
-  expected.noise_formula = "";
-  expect_same(options_from_json(json), expected);
+  EXPECT_EQ(options_from_json(json), expected);
+  json["family"] = nullptr;
+  EXPECT_EQ(options_from_json(json), expected);
 }
 
 TEST(Json, EncodersComeBack) {
@@ -176,7 +174,7 @@ TEST(Json, EncodersComeBack) {
 
 TEST(Json, ReportsComeBack) {
   FitReport report;
-  report.options = unusual_options();
+  report.options = all_changed<FitOptions>();
   report.rows = 100;
   report.training_rows = 60;
   report.validation_rows = 25;
@@ -203,7 +201,7 @@ TEST(Json, ReportsComeBack) {
   scores.pit = {0.2, 0.0, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
   report.holdout = scores;
   const FitReport back = report_from_json(through_text(to_json(report)));
-  expect_same(back.options, report.options);
+  EXPECT_EQ(back.options, report.options);
   EXPECT_EQ(back.rows, 100);
   EXPECT_EQ(back.training_rows, 60);
   EXPECT_EQ(back.validation_rows, 25);

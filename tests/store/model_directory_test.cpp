@@ -22,6 +22,7 @@
 #include "ick/table/csv.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
+#include "support/option_case.h"
 #include "support/store_case.h"
 #include "table/scratch.h"
 
@@ -433,8 +434,7 @@ StoredCheckpoint some_checkpoint() {
   stored.checkpoint.tensors = {{"kernel", normals({2, 3}, 1)},
                                {"term1.mlp1.layer1.weight", normals({2, 3, 4}, 2).to(at::kFloat)}};
   stored.formula = parse_formula("log(y) ~ mlp(a, \"wind speed\") * rbf(t, lengthscale=30d)");
-  stored.options.epochs = 9;
-  stored.options.units = {{"a", "km"}};
+  stored.options = all_changed<FitOptions>();
   stored.data = "folder/table.csv";
   stored.request = "{\"out\": \"m\"}";
   stored.fingerprint = 4000000001u;
@@ -456,8 +456,7 @@ TEST(Checkpoint, ComesBack) {
     EXPECT_TRUE(after.checkpoint.tensors[i].second.equal(before.checkpoint.tensors[i].second));
   }
   EXPECT_EQ(after.formula, before.formula);
-  EXPECT_EQ(after.options.epochs, 9);
-  EXPECT_EQ(after.options.units, before.options.units);
+  EXPECT_EQ(after.options, before.options);
   EXPECT_EQ(after.data, before.data);
   EXPECT_EQ(after.request, before.request);
   EXPECT_EQ(after.fingerprint, before.fingerprint);

@@ -90,7 +90,7 @@ TEST(Csv, FindsSeparatorsAndDecimalCommas) {
   EXPECT_EQ(
       refusal("a;b\n1,5;2\n1.5;2\n"),
       "f:2: column \"a\": \"1,5\" has a decimal comma where other cells have a decimal point; use one of them, or "
-      "declare the column as a category (--type a=category)");
+      "declare the column as a category (types=\"a=category\")");
 }
 
 TEST(Csv, ReadsQuotesMarksAndLineEnds) {
@@ -134,10 +134,10 @@ TEST(Csv, NamesTheLineOfAMistake) {
   EXPECT_EQ(
       refusal(numbers + "oops\n"),
       "f:32: column \"x\": \"oops\" is not a number, as 96.7% of the cells are; correct it, declare it as missing "
-      "(--na oops), or declare the column as a category (--type x=category)");
-  EXPECT_EQ(
-      refusal(numbers + "-inf\n"),
-      "f:32: column \"x\": \"-inf\" is not finite; leave the cell empty, or declare the word as missing (--na -inf)");
+      "(missing=oops), or declare the column as a category (types=\"x=category\")");
+  EXPECT_EQ(refusal(numbers + "-inf\n"),
+            "f:32: column \"x\": \"-inf\" is not finite; leave the cell empty, or declare the word as missing "
+            "(missing=-inf)");
   EXPECT_EQ(refusal(numbers + "1e999\n").substr(0, 39), "f:32: column \"x\": \"1e999\" is not finite");
   EXPECT_EQ(refusal("day\n" + rows(30, "2019-05-16\n") + "2019-05-32\n"),
             "f:32: column \"day\": \"2019-05-32\" is not a date (expected YYYY-MM-DD)");
@@ -173,7 +173,7 @@ TEST(Csv, KnownTypesAreForced) {
             "f:2: column \"day\": \"Monday\" is not a date (expected YYYY-MM-DD)");
   EXPECT_EQ(refusal("n\n3\n4.5\n", knowing("n", ColumnType::integer)), "f:3: column \"n\": \"4.5\" is not an integer");
   EXPECT_EQ(refusal("n\n3\nx\n", knowing("n", ColumnType::number)),
-            "f:3: column \"n\": \"x\" is not a number; a word for a missing value can be declared with --na");
+            "f:3: column \"n\": \"x\" is not a number; a word for a missing value can be declared with missing");
   EXPECT_EQ(refusal("n\n3\ninf\n", knowing("n", ColumnType::number)), "f:3: column \"n\": \"inf\" is not finite");
 }
 
@@ -181,7 +181,7 @@ TEST(Csv, DayAndMonthAreNotGuessed) {
   EXPECT_EQ(
       refusal("when,x\n03/04/2019,1\n01/02/2019,2\n05/01/2019,3\n"),
       "f:2: column \"when\": \"03/04/2019\" may be DD/MM/YYYY or MM/DD/YYYY, and no other row tells which; declare "
-      "it with --type when=time:%d/%m/%Y or --type when=time:%m/%d/%Y");
+      "it with types=\"when=time:%d/%m/%Y\" or types=\"when=time:%m/%d/%Y\"");
   // Sorted in one order only, by enough days not to be chance.
   const std::string by_day = "when\n02/01/2019\n03/01/2019\n01/02/2019\n01/02/2019\n05/02/2019\n";
   EXPECT_EQ(refusal(by_day).substr(0, 46), "f:2: column \"when\": \"02/01/2019\" may be DD/MM/");
@@ -272,7 +272,7 @@ TEST(Csv, StreamTakesInOrderAndParsesInAny) {
   TextRows none;
   EXPECT_FALSE(stream.take(2, none));
   EXPECT_EQ(message_of<DataError>([&] { stream.parse(blocks[2]); }, file.path()),
-            "f:8: column \"a\": \"five\" is not a number; a word for a missing value can be declared with --na");
+            "f:8: column \"a\": \"five\" is not a number; a word for a missing value can be declared with missing");
   const Table second = stream.parse(blocks[1]), first = stream.parse(blocks[0]);
   EXPECT_EQ(first.columns[0].values, (std::vector<double>{1.5, 2.0}));
   EXPECT_EQ(second.columns[0].values, (std::vector<double>{3.0, 4.25}));

@@ -163,7 +163,7 @@ TEST(ImagePatch, SaysWhatIsWrong) {
   EXPECT_EQ(trouble("gone.tif", good), "raster=: there is no file \"gone.tif\" in the folder \"f\"");
   EXPECT_EQ(
       trouble("../map.tif", good),
-      "raster=: \"../map.tif\" leads out of the folder of the table, \"f\"; move the file there, or give --images DIR");
+      "raster=: \"../map.tif\" leads out of the folder of the table, \"f\"; move the file there, or give images=DIR");
   EXPECT_EQ(
       trouble("picture.png", good),
       "raster=: \"picture.png\" does not say where on Earth it is; patches need a raster with a geotransform, such "

@@ -177,7 +177,7 @@ TEST(ImageStore, NamesStayInTheFolder) {
   TestImage().write("PNG", elsewhere.file("a.png"));
   std::filesystem::create_symlink(elsewhere.file("a.png"), folder.file("link.png"));
   std::filesystem::create_symlink(folder.file("a.png"), folder.file("inside/good.png"));
-  const std::string out = " leads out of the folder of the table, \"f\"; move the file there, or give --images DIR";
+  const std::string out = " leads out of the folder of the table, \"f\"; move the file there, or give images=DIR";
   const std::string up = "../" + std::filesystem::path(elsewhere.path()).filename().string() + "/a.png";
   for (const std::string& name :
        {std::string("../x.png"), up, std::string("link.png"), std::string("inside/../../a.png"),

@@ -1,15 +1,21 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
+
+#include "ick/base/message.h"
 
 namespace ick {
 
 // Every failure the library reports is one of three, each a whole sentence: where, what was found, what was expected,
-// what to do. The program turns them into exit codes 2, 3 and 4.
+// what to do. The program turns them into exit codes 2, 3 and 4. what() names settings as the library does; message()
+// lets a program spell them in its own way.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(Message message) : std::runtime_error(message.text()), message_(std::move(message)) {}
+  const Message& message() const { return message_; }
+
+ private:
+  Message message_;
 };
 
 // The request is wrong: a formula, an option, a value out of its range.

@@ -55,7 +55,7 @@ struct Engine {
   bool tangent = false;       // its exact process has the NTK for networks' covariances, else the NNGP
 
   // Completes the options (members, ...), with remarks about what has no effect; UsageError when it cannot serve.
-  void (*choose)(const ModelSpec& spec, FitOptions& options, std::vector<std::string>& remarks) = nullptr;
+  void (*choose)(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) = nullptr;
 
   FitBytes (*bytes)(const FitSizes& sizes, const FitOptions& options) = nullptr;
   // Of the whole fit, for a model made on `some` rows, about; and those of an epoch.

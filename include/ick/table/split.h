@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ick/base/option.h"
 #include "ick/table/table.h"
 
 namespace ick {
@@ -28,6 +29,14 @@ struct Split {
 
 Split parse_split(std::string_view text);  // UsageError that says what is allowed
 std::string print(const Split& split);     // text that parse_split reads back
+
+template <>
+struct OptionType<Split> {
+  static constexpr OptionKind kind = OptionKind::text;
+  static constexpr bool optional = false;
+  static OptionValue value(const Split& split) { return print(split); }
+  static std::optional<Split> field(const OptionValue& value) { return parse_split(std::get<std::string>(value)); }
+};
 
 // True for the rows set apart, among `among` (all rows when empty; as long as the table otherwise). `seed` decides what
 // is drawn. DataError when a column is absent or cannot be compared, or when no row or every row would be set apart.

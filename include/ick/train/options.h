@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ick/base/option.h"
 #include "ick/dataset/encoder.h"
 #include "ick/feature/feature_map.h"
 #include "ick/likelihood/likelihood.h"
@@ -25,9 +26,6 @@ enum class Schedule { onecycle, cosine, constant };
 // noise of their own added.
 enum class Perturbation { none, bootstrap, noise };
 
-// Names of the choices, in the order of their enumerators: what options, settings files and messages say.
-template <class Choice>
-struct Choices;
 template <>
 struct Choices<Optimiser> {
   static constexpr std::array<std::string_view, 5> names = {"automatic", "adam", "adamw", "sgd", "lbfgs"};
@@ -49,20 +47,22 @@ struct Choices<Gaps> {
   static constexpr std::array<std::string_view, 3> names = {"refuse", "drop", "fill"};
 };
 
-template <class Choice>
-std::string choice_name(Choice choice) {
-  return std::string(Choices<Choice>::names[static_cast<std::size_t>(choice)]);
-}
+template <>
+struct Choices<Path> {
+  static constexpr std::array<std::string_view, 2> names = {"fused", "reference"};
+};
 
-template <class Choice>
-std::optional<Choice> find_choice(std::string_view name) {
-  for (std::size_t i = 0; i < Choices<Choice>::names.size(); ++i) {
-    if (Choices<Choice>::names[i] == name) return static_cast<Choice>(i);
-  }
-  return std::nullopt;
-}
+namespace detail {
 
-// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
+OptionValue read_noise(const std::string& text);  // UsageError for what is not positive
+void check_units(const OptionValue& units);       // UsageError for one that does not exist
+std::vector<std::string> likelihood_names();
+std::vector<std::string> posterior_names();  // of models with networks
+
+}  // namespace detail
+
+// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data. Each
+// field has a row in declare(), which is all there is to a new one.
 struct FitOptions {
   std::uint64_t seed = 0;
   std::int64_t members = 0;            // E
@@ -94,8 +94,114 @@ struct FitOptions {
   double checkpoint_seconds = 60.0;          // between checkpoints
   int loaders = 2;                           // threads that decode images ahead of training
   double held_bytes = kHeldBytes;            // rows that take more as tensors are encoded again for each batch
-  Path path = Path::fused;                   // of a step: the fast one where it can be gone, or autograd
+  Path path = Path::fused;                   // of a step: the fast one where supported, or autograd
+
+  bool operator==(const FitOptions&) const = default;
+
+  template <class Table>
+  static void declare(Table& table);
 };
+
+template <class Table>
+void FitOptions::declare(Table& table) {
+  using Self = FitOptions;
+  table("seed", &Self::seed, {.text = "Seed of everything random"});
+  table("epochs", &Self::epochs, {.range = {{0, 1e6}}, .text = "Largest number of epochs; 0: chosen from the data"});
+  table("members", &Self::members,
+        {.range = {{0, 1e5}}, .text = "Number of members of the ensemble; 0: chosen from the data"});
+  table("likelihood", &Self::likelihood,
+        {.aliases = {"family", "loss"},
+         .words = {{"automatic", std::string()}},
+         .choices = detail::likelihood_names,
+         .text = "Distribution of an observation about the function, or a loss (mse, mae, huber); automatic: classes "
+                 "for text and for whole numbers of at most ten values, else gaussian. `ick list likelihoods` shows "
+                 "them all"});
+  table("own_kernels", &Self::own_kernels,
+        {.flag = "class-kernels",
+         .words = {{"shared", false}, {"own", true}},
+         .text = "Kernel parameters of several classes: shared, or own ones for each class"});
+  table("posterior", &Self::posterior,
+        {.choices =
+             detail::posterior_names,
+         .text = "Posterior of a network's function: ensemble (members trained from different starts), nngp or ntk "
+                 "(draws from the exact posterior of wide networks, solved, not trained), laplace (one trained "
+                 "network, posterior of its last layer)"});
+  table("perturbation", &Self::perturbation,
+        {.flag = "perturb",
+         .text = "Data that differ between members of an ensemble: bootstrap (rows drawn with replacement), noise "
+                 "(targets with noise of the sd " +
+                 setting("noise") + " added)"});
+  table("noise", &Self::noise,
+        {.words = {{"learned", 0.0}},
+         .read = detail::read_noise,
+         .text = "Standard deviation of the observation noise in the target's units (of the logarithm for log "
+                 "targets), where it is known"});
+  table("noise_formula", &Self::noise_formula,
+        {.flag = "sigma",
+         .text = "Formula of the noise's standard deviation, as in 'sigma ~ rbf(date)'; learned from validation rows"});
+  table("batch", &Self::batch, {.range = {{0, 1e7}}, .text = "Rows in a mini-batch; 0: chosen from the data"});
+  table("layers", &Self::layers,
+        {.range = {{1, 65536}},
+         .text = "Hidden units of each layer, as in 128,64, of networks whose call does not say; by default chosen "
+                 "from the data"});
+  table("optimiser", &Self::optimiser,
+        {.text = "Optimiser; lbfgs is for models of kernels only; automatic: lbfgs for those, else adamw"});
+  table("schedule", &Self::schedule, {.text = "Schedule of the learning rate"});
+  table("learning_rate", &Self::learning_rate,
+        {.range = {{0, 1e3}}, .text = "Largest learning rate; 0: chosen for the optimiser"});
+  table("kernels", &Self::kernels,
+        {.text = "Kernel parameters in gradient descent: held at the values of the warm start, or learned; automatic: "
+                 "held after a warm start, unless inducing points are trained or the model reads images"});
+  table("kernel_rate", &Self::kernel_rate,
+        {.range = {{0, 1e3}}, .text = "Learning rate of kernel parameters, relative to that of networks"});
+  table("momentum", &Self::momentum, {.range = {{0, 1}}, .text = "Momentum of SGD"});
+  table("weight_decay", &Self::weight_decay,
+        {.range = {{0, 1e3}}, .text = "Weight decay of network weights; never of biases or kernel parameters"});
+  table("clip", &Self::clip, {.range = {{0, 1e9}}, .text = "Largest norm of a member's gradient; 0: no limit"});
+  table("patience", &Self::patience,
+        {.range = {{0, 1e6}},
+         .text = "Epochs without a better validation score before early stopping; 0: chosen from the data"});
+  table("warm_start", &Self::warm_start,
+        {.text = "Warm start of kernel parameters, by marginal likelihood on a few rows; without it they start from "
+                 "generic values"});
+  table("polish", &Self::polish,
+        {.text = "Last layers in closed form after gradient descent, where validation rows agree; without it they stay "
+                 "as trained"});
+  table("refit", &Self::refit,
+        {.text = "Training again on training and validation rows together; without it the model has not seen the "
+                 "validation rows"});
+  table("holdout", &Self::holdout,
+        {.text = "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
+                 "block(lat, lon)=20% or none"});
+  table("validation", &Self::validation,
+        {.text = "Rows for early stopping, written like " + setting("holdout") +
+                 "; by default 20% of the others, blocked in time or space when the formula has a kernel on time or "
+                 "place"});
+
+  table("gaps", &Self::gaps, {.group = OptionGroup::reading, .text = "Rows where a kernel's column is missing"});
+  table("units", &Self::units,
+        {.flag = "unit",
+         .group = OptionGroup::reading,
+         .form = "COLUMN=UNIT",
+         .example = "depth=m",
+         .check = detail::check_units,
+         .text = "Unit of a column: COLUMN=UNIT (s min h d w y, mm cm m km, deg rad); repeatable"});
+
+  table("loaders", &Self::loaders,
+        {.group = OptionGroup::running, .range = {{1, 256}}, .text = "Threads that decode images ahead of training"});
+  table("checkpoint_seconds", &Self::checkpoint_seconds,
+        {.flag = "checkpoint",
+         .group = OptionGroup::running,
+         .range = {{0, 1e9}},
+         .text = "Seconds between checkpoints"});
+
+  table("held_bytes", &Self::held_bytes,
+        {.group = OptionGroup::library,
+         .text = "Bytes of rows as tensors; rows that take more are encoded again for each batch"});
+  table("path", &Self::path,
+        {.group = OptionGroup::library,
+         .text = "Code of a training step: fused where supported, or reference, which is autograd"});
+}
 
 // Gaussian until it has been chosen.
 inline const Likelihood& likelihood_of(const FitOptions& options) {

@@ -18,7 +18,7 @@ struct FitPlan {
   std::vector<bool> training, validation, holdout;  // rows of the table
   std::string validation_reason;
   EncodingNotes notes;
-  std::vector<std::string> remarks;  // sentences: what was asked for and has no effect
+  std::vector<Message> remarks;  // sentences: what was asked for and has no effect
 };
 
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options);

@@ -21,6 +21,25 @@ struct PretrainOptions {
   std::int64_t decoder_width = 64, decoder_depth = 1;
   Split holdout;    // rows whose images have no part in it
   int loaders = 2;  // threads that decode images
+
+  bool operator==(const PretrainOptions&) const = default;
+
+  template <class Table>
+  static void declare(Table& table) {
+    using Self = PretrainOptions;
+    table("seed", &Self::seed, {.text = "Seed of everything random"});
+    table("epochs", &Self::epochs, {.range = {{1, 1e6}}, .text = "Passes over the images"});
+    table("batch", &Self::batch, {.range = {{1, 1e7}}, .text = "Images in a mini-batch"});
+    table("mask", &Self::mask, {.range = {{0, 1, true}}, .text = "Share of the patches that is hidden"});
+    table("learning_rate", &Self::learning_rate,
+          {.range = {{0, 1e3, true}}, .text = "Largest learning rate of the schedule"});
+    table("decoder_width", &Self::decoder_width,
+          {.range = {{2, 65536}}, .text = "Width of a token in the decoder, which is thrown away after training"});
+    table("decoder_depth", &Self::decoder_depth, {.range = {{1, 1000}}, .text = "Transformer blocks of the decoder"});
+    table("holdout", &Self::holdout, {.text = "Rows whose images are not used, written as for fit"});
+    table("loaders", &Self::loaders,
+          {.group = OptionGroup::running, .range = {{1, 256}}, .text = "Threads that decode images ahead of training"});
+  }
 };
 
 // What a transformer on images starts from: vit(image, start="encoder.safetensors").

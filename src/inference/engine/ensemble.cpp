@@ -48,7 +48,7 @@ class EnsemblePosterior : public FunctionPosterior {
   bool counts_missed_;
 };
 
-void choose(const ModelSpec&, FitOptions& options, std::vector<std::string>&) {
+void choose(const ModelSpec&, FitOptions& options, std::vector<Message>&) {
   if (options.perturbation == Perturbation::noise && options.noise == 0.0) {
     throw UsageError(setting("perturbation", "noise") + " adds noise to the targets and has to know how much: give " +
                      setting("noise"));

@@ -54,7 +54,7 @@ std::shared_ptr<const FunctionPosterior> solved(std::shared_ptr<Model> model, co
   return std::make_shared<ExactPosterior>(std::move(model), posterior.factor);
 }
 
-void choose(const ModelSpec&, FitOptions& options, std::vector<std::string>& remarks) {
+void choose(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks) {
   if (options.members > 1) {
     remarks.push_back("kernels only: the posterior is exact, " + setting("members") + " has no effect");
   }

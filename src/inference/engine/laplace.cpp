@@ -38,8 +38,8 @@ class LaplacePosterior : public FunctionPosterior {
   DirectVariance direct_;
 };
 
-void choose(const ModelSpec& spec, FitOptions& options, std::vector<std::string>&) {
-  const Message asked = setting("posterior", options.posterior);
+void choose(const ModelSpec& spec, FitOptions& options, std::vector<Message>&) {
+  const std::string asked = setting("posterior", options.posterior);
   if (options.perturbation != Perturbation::none) {
     throw UsageError(setting("perturbation") + " is for " + setting("posterior", "ensemble") +
                      "; laplace is one model");

@@ -52,7 +52,7 @@ std::shared_ptr<const FunctionPosterior> solved(std::shared_ptr<Model> model, co
   return std::make_shared<NtkPosterior>(std::move(model), std::move(weights), amplitude);
 }
 
-void choose(const ModelSpec& spec, FitOptions& options, std::vector<std::string>& remarks) {
+void choose(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) {
   choose_draws(spec, options, remarks);
   for (const TermSpec& term : spec.terms) {
     for (const NetworkSpec& network : term.networks) {

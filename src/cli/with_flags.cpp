@@ -1,0 +1,17 @@
+#include "cli/with_flags.h"
+
+#include "cli/data_options.h"
+#include "ick/train/pretrain.h"
+
+namespace ick {
+
+std::string with_flags(const Message& message) {
+  return message.spelled([](std::string_view name, std::string_view value) {
+    if (const auto* row = option_table<FitOptions>().find(name)) return row->as_flag(value);
+    if (const auto* row = option_table<PretrainOptions>().find(name)) return row->as_flag(value);
+    if (const auto* row = option_table<DataOptions>().find(name)) return row->as_flag(value);
+    return Message(setting(name, value)).text();
+  });
+}
+
+}  // namespace ick
