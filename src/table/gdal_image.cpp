@@ -123,13 +123,13 @@ void CloseDataset::operator()(GDALDatasetH dataset) const {
 GdalImage::GdalImage(const ImageFile& file)
     : descriptor_(std::make_unique<Descriptor>(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC))) {
   if (!descriptor_->is_open()) throw DataError("cannot be read: " + std::generic_category().message(errno));
-  const std::string descriptor = std::to_string(descriptor_->number()), path = "/proc/self/fd/" + descriptor;
+  const std::string itself = std::to_string(descriptor_->number()), path = "/proc/self/fd/" + itself;
   const Container container = container_of(path);
   refuse_unreadable(file, container);
   const std::string name = file.variable.empty() ? path : "NETCDF:\"" + path + "\":" + file.variable;
   start_gdal();
   const GdalMessages messages;
-  const char* const folder[] = {descriptor.c_str(), nullptr};  // all that drivers see of it
+  const char* const folder[] = {itself.c_str(), nullptr};  // all that drivers see of it
   dataset_.reset(GDALOpenEx(name.c_str(), GDAL_OF_RASTER | GDAL_OF_VERBOSE_ERROR,
                             container == Container::netcdf3 ? kNetcdfDriver : kDrivers, nullptr, folder));
   if (!dataset_) {

@@ -39,9 +39,9 @@ TEST(Plan, DrawsNeedMembers) {
 
 TEST(Plan, PosteriorsOfNetworksNeedOne) {
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
-    EXPECT_EQ(refusal("y ~ rbf(t)", with(posterior)),
-              "posterior=" + posterior +
-                  " is for formulas with a network; the posterior of kernels alone is known exactly");
+    EXPECT_EQ(
+        refusal("y ~ rbf(t)", with(posterior)),
+        "posterior=" + posterior + " is for formulas with a network; the posterior of kernels alone is known exactly");
   }
   EXPECT_EQ(refusal("y ~ mlp(a)", with("exact")), "the exact posterior is for formulas of kernels only");
   EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble")).options.posterior, "exact");
@@ -53,9 +53,9 @@ TEST(Plan, DrawsTakeOneNetworkInATerm) {
     EXPECT_EQ(refusal("y ~ mlp(a) * mlp(b) * rbf(t)", with(posterior)),
               "formula column 14: posterior=" + posterior +
                   " takes one network in a product, whose posterior is linear; use posterior=ensemble");
-    EXPECT_EQ(refusal("y ~ mlp(a) * rbf(t, train_points=yes)", with(posterior)),
-              "posterior=" + posterior +
-                  " trains nothing by gradient descent; leave train_points=yes out of the formula");
+    EXPECT_EQ(
+        refusal("y ~ mlp(a) * rbf(t, train_points=yes)", with(posterior)),
+        "posterior=" + posterior + " trains nothing by gradient descent; leave train_points=yes out of the formula");
     EXPECT_EQ(planned("y ~ mlp(a) * rbf(t) + mlp(b)", with(posterior)).options.posterior, posterior);
   }
   EXPECT_EQ(refusal("y ~ mlp(a, norm=layer)", with("ntk")),

@@ -171,7 +171,7 @@ TEST(Posteriors, OfIdenticalRows) {
   std::vector<double> y = normal_numbers(40, 1);
   columns.emplace_back("y", y);
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
-    SCOPED_TRACE(choice_name(posterior));
+    SCOPED_TRACE(posterior);
     const FittedModel model = fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
     const Prediction p = model.predict(make_table(columns));
     for (const double sd : p.sd) EXPECT_TRUE(std::isfinite(sd) && sd > 0.0);

@@ -34,7 +34,7 @@ StoredModel stored(const Fit& fit, const Table& table, const ScratchFolder& fold
 TEST(StoredPosterior, ComesBack) {
   const Table table = mixed_table(80, 1);
   for (const std::string posterior : {"ensemble", "nngp", "ntk", "laplace", "exact"}) {
-    SCOPED_TRACE(choice_name(posterior));
+    SCOPED_TRACE(posterior);
     const std::string formula = posterior == "exact"
                                     ? "y ~ rbf(day, points=6) + linear(b)"
                                     : "y ~ mlp(a, site) * rbf(day, points=6) * matern32(b) + mlp(floor)";

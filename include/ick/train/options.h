@@ -121,8 +121,7 @@ void FitOptions::declare(Table& table) {
          .words = {{"shared", false}, {"own", true}},
          .text = "Kernel parameters of several classes: shared, or own ones for each class"});
   table("posterior", &Self::posterior,
-        {.choices =
-             detail::posterior_names,
+        {.choices = detail::posterior_names,
          .text = "Posterior of a network's function: ensemble (members trained from different starts), nngp or ntk "
                  "(draws from the exact posterior of wide networks, solved, not trained), laplace (one trained "
                  "network, posterior of its last layer)"});

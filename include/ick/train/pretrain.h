@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include "ick/train/fit_hooks.h"
 #include "ick/net/network.h"
 #include "ick/table/split.h"
 #include "ick/table/table.h"
+#include "ick/train/fit_hooks.h"
 
 namespace ick {
 
