@@ -39,7 +39,7 @@ Dataset some(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
 // The table of the fit: its training rows against its holdout. Another table, or no holdout: one half against the
 // other.
 Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count) {
-  const FittedModel& model = stored.model;
+  const CompositePredictor& model = stored.model;
   Encoder encoder = model.encoder;
   if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
   const Dataset all = open_rows(table, encoder, std::vector<bool>(table.rows, true));
@@ -71,7 +71,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
 
 int run_check(const CheckRequest& request) {
   const StoredModel stored = load_model(request.model, request.loading);
-  const FittedModel& model = stored.model;
+  const CompositePredictor& model = stored.model;
   if (!model.likelihood->conjugate || model.encoder.weights || model.encoder.error) {
     throw UsageError("check compares numbers with Gaussian noise of one size; this model's likelihood is " +
                      std::string(model.likelihood->name) +

@@ -105,7 +105,7 @@ ReadOptions DataOptions::read_options(const Formula& formula) const {
   return options;
 }
 
-ReadOptions DataOptions::read_options(const FittedModel& model, bool with_target,
+ReadOptions DataOptions::read_options(const CompositePredictor& model, bool with_target,
                                       const std::vector<std::string>& further) const {
   ReadOptions options = read_options();
   std::vector<ColumnInfo> columns = model.columns();

@@ -47,32 +47,14 @@ std::vector<std::string> block_columns(const EvaluateRequest& request, const Sto
   return time == columns.end() ? std::vector<std::string>() : std::vector<std::string>{time->name};
 }
 
-std::vector<Coverage> coverage_of(const FittedModel& model, const Table& table, const std::vector<std::string>& columns,
-                                  double level) {
-  const Prediction p = model.predict(table, {level});
-  std::vector<std::int64_t> known;
-  std::vector<bool> inside(table.rows, false);
-  if (model.likelihood->has_classes()) {
-    Encoder encoder = model.encoder;
-    if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
-    const Dataset rows = encode(table, encoder, true);
-    for (std::int64_t i = 0; i < rows.size(); ++i) {
-      known.push_back(rows.rows[i]);
-      inside[rows.rows[i]] = p.in_set[rows.y[i].item<std::int64_t>()][rows.rows[i]];
-    }
-  } else {
-    const Numbers& y = table.column(model.encoder.target.name).values;
-    for (std::int64_t i = 0; i < table.rows; ++i) {
-      if (std::isfinite(y[i]) && std::isfinite(p.scale[i])) known.push_back(i);
-      inside[i] = y[i] >= p.lower[i] && y[i] <= p.upper[i];
-    }
-  }
+std::vector<Coverage> coverage_of(const Evaluation& evaluation, const Table& table,
+                                  const std::vector<std::string>& columns) {
   const auto count = [&](const std::string& name, const std::vector<std::int64_t>& rows) {
     return Coverage{name, std::ssize(rows),
-                    std::count_if(rows.begin(), rows.end(), [&](std::int64_t i) { return inside[i]; })};
+                    std::count_if(rows.begin(), rows.end(), [&](std::int64_t i) { return evaluation.inside[i]; })};
   };
-  std::vector<Coverage> found = {count("", known)};
-  for (const Block& block : blocks_of(table, columns, known)) found.push_back(count(block.name, block.rows));
+  std::vector<Coverage> found = {count("", evaluation.rows)};
+  for (const Block& block : blocks_of(table, columns, evaluation.rows)) found.push_back(count(block.name, block.rows));
   return found;
 }
 
@@ -138,37 +120,32 @@ int run_evaluate(const EvaluateRequest& request) {
   const StoredModel stored = load_model(request.model, request.loading);
   const std::vector<std::string> by = block_columns(request, stored);
   const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
-  const FittedModel& model = stored.model;
-  const bool classes = model.likelihood->has_classes();
+  const Predictor& model = stored.model;
+  const bool classes = !model.classes().empty();
   EncodingNotes notes;
-  Scores scores;
-  ClassScores class_scores;
-  if (classes) {
-    class_scores = model.evaluate_classes(table, &notes);
-  } else {
-    scores = model.evaluate(table, &notes);
-  }
+  const Evaluation evaluation = model.evaluate(table, request.level, &notes);
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
-  if (!model.calibration.knows(request.level)) {
+  if (!model.interval_calibration().knows(request.level)) {
     fmt::print(stderr, "{} are not calibrated: {}\n", classes ? "sets" : "intervals",
-               too_few_rows(model.calibration, request.level));
+               too_few_rows(model.interval_calibration(), request.level));
   }
-  const std::vector<Coverage> coverage = coverage_of(model, table, by, request.level);
+  const std::vector<Coverage> coverage = coverage_of(evaluation, table, by);
   // Sets promise to cover at least so much: the most probable class alone may be right more often.
   const double miss = coverage[0].share() - request.level;
   const bool passed = (classes ? -miss : std::abs(miss)) <= request.tolerance;
   if (request.json) {
-    const nlohmann::json all = classes ? to_json(class_scores) : to_json(scores);
+    const nlohmann::json all = classes ? to_json(evaluation.class_scores) : to_json(evaluation.scores);
     nlohmann::ordered_json out = to_json(request, all, coverage, passed);
-    if (classes) out["classes"] = model.encoder.classes;
+    if (classes) out["classes"] = model.classes();
     fmt::print("{}\n", out.dump(2));
   } else {
-    fmt::print("{} on {} rows of {}\n", model.encoder.target.name, classes ? class_scores.rows : scores.rows,
+    fmt::print("{} on {} rows of {}\n", model.target().name,
+               evaluation.rows.size(),
                request.data);
     if (classes) {
-      print_scores(class_scores, model.encoder.classes);
+      print_scores(evaluation.class_scores, model.classes());
     } else {
-      print_scores(scores);
+      print_scores(evaluation.scores);
     }
     print_coverage(coverage, request.level);
   }

@@ -121,7 +121,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 namespace {
 
 // What stands between the function and an observation.
-void print_uncertainty(const FittedModel& model) {
+void print_uncertainty(const CompositePredictor& model) {
   const auto line = [](const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); };
   if (model.likelihood->has_classes()) {
     line("likelihood", fmt::format("{} of {} classes", model.likelihood->name, model.encoder.classes.size()));
@@ -171,14 +171,14 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     } else {
       out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
     }
-    out["kernels"] = to_json(fit.model.kernel_values());
+    out["kernels"] = to_json(fit.model.parameters());
     out["posterior"] = fit.model.posterior->engine().name;
     if (!fit.model.likelihood->has_classes()) out["calibration"] = calibration_json(fit.model.calibration);
     fmt::print("{}\n", out.dump(2));
     return;
   }
   fmt::print("{}\n", print(fit.model.spec().formula));
-  for (const ParameterValue& value : fit.model.kernel_values())
+  for (const ParameterValue& value : fit.model.parameters())
     fmt::print("  {:<40} {}\n", value.path, values_text(value));
   print_uncertainty(fit.model);
   const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores,

@@ -162,7 +162,7 @@ std::string support_column(const SupportSource& source) {
 }
 
 // class, the probability of each, and the set of those that are likely: "cat|dog".
-void add_classes(const FittedModel& model, const Prediction& p, std::vector<NewColumn>& columns) {
+void add_classes(const CompositePredictor& model, const Prediction& p, std::vector<NewColumn>& columns) {
   const std::vector<std::string>& classes = model.encoder.classes;
   NewColumn chosen{"class"}, set{"set"};
   for (std::size_t i = 0; i < p.most_probable.size(); ++i) {
@@ -177,7 +177,7 @@ void add_classes(const FittedModel& model, const Prediction& p, std::vector<NewC
   columns.push_back(std::move(set));
 }
 
-std::vector<NewColumn> new_columns(const PredictRequest& request, const FittedModel& model, const Prediction& p) {
+std::vector<NewColumn> new_columns(const PredictRequest& request, const CompositePredictor& model, const Prediction& p) {
   std::vector<NewColumn> columns;
   if (model.likelihood->has_classes()) {
     add_classes(model, p, columns);
@@ -195,7 +195,7 @@ std::vector<NewColumn> new_columns(const PredictRequest& request, const FittedMo
 }
 
 // The names, before there is a prediction.
-std::vector<std::string> new_names(const PredictRequest& request, const FittedModel& model) {
+std::vector<std::string> new_names(const PredictRequest& request, const CompositePredictor& model) {
   Prediction none;
   none.probability.resize(model.encoder.classes.size());
   none.support.resize(model.support.size());
@@ -265,12 +265,10 @@ void add(EncodingNotes& all, const EncodingNotes& some) {
   for (const auto& [column, count] : some.unseen) all.unseen[column] += count;
 }
 
-void predict_rows(const PredictRequest& request, const FittedModel& model, const TableStream& stream, Rows& rows) {
+void predict_rows(const PredictRequest& request, const CompositePredictor& model, const TableStream& stream, Rows& rows) {
   const Table table = stream.parse(rows.from);
   check_levels(model.encoder, stream, table, rows.from.lines, request.data);
-  PredictOptions wanted = request.wanted;
-  wanted.support = true;  // said in a sentence, if not in a column
-  const Prediction p = model.predict(table, wanted, &rows.notes);
+  const Prediction p = model.predict(table, request.wanted, &rows.notes);
   for (const std::vector<Support>& source : p.support) {
     rows.extrapolated.push_back(std::count(source.begin(), source.end(), Support::extrapolating));
   }
@@ -329,7 +327,7 @@ int run_predict(const PredictRequest& request) {
         output.write(some.to);
         add(notes, some.notes);
         for (std::size_t source = 0; source < extrapolated.size(); ++source) {
-          extrapolated[source] += some.extrapolated[source];
+          if (source < some.extrapolated.size()) extrapolated[source] += some.extrapolated[source];
         }
         rows += std::ssize(some.from.lines);
       });

@@ -101,7 +101,7 @@ std::span<const double> span_of(const at::Tensor& values) {
 // Temperature and calibration of classes: how probable the first stage held what its unseen rows are.
 void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unseen, const Outcome& outcome,
                     Fit& result) {
-  FittedModel& model = result.model;
+  CompositePredictor& model = result.model;
   model.support = make_support(model.model(), model.encoder, stage.training(), plan.options.seed);
   if (count_of(plan.validation) == 0) return;
   const at::Tensor y = unseen.targets();
@@ -120,7 +120,7 @@ void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unse
 // `unseen_rows` are in the encoding of the first stage.
 void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
             const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
-  FittedModel& model = result.model;
+  CompositePredictor& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
   Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}};
@@ -251,9 +251,9 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   if (report.holdout_rows > 0) {
     const Dataset held = open_rows(table, result.model.encoder, plan.holdout, nullptr, plan.options.held_bytes);
     if (held.size() > 0 && result.model.likelihood->has_classes()) {
-      report.class_holdout = result.model.evaluate_classes(held);
+      report.class_holdout = result.model.class_scores_of(held);
     } else if (held.size() > 0) {
-      report.holdout = result.model.evaluate(table, held);
+      report.holdout = result.model.scores_of(table, held);
     }
   }
   waiting += stage->waiting(), training += stage->seconds();

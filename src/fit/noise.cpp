@@ -53,7 +53,7 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
   return spec;
 }
 
-std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std::string& target,
+std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,
                                                    const FitOptions& options, const Unseen& unseen,
                                                    const FitHooks& hooks) {
   Table rows;
@@ -93,7 +93,7 @@ std::shared_ptr<const FittedModel> fit_noise_model(const Table& table, const std
   }
   Formula logarithm = parse_formula(options.noise_formula);
   logarithm.transform = "log";
-  return std::make_shared<FittedModel>(fit(rows, logarithm, own, quiet).model);
+  return std::make_shared<CompositePredictor>(fit(rows, logarithm, own, quiet).model);
 }
 
 }  // namespace ick

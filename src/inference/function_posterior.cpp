@@ -11,12 +11,9 @@ namespace ick {
 
 namespace {
 
-// Rows evaluated at once. No power of two, or columns of features would compete for the same few places of the cache.
-constexpr std::int64_t kBlock = 4104;
-
 // Hidden units of all members at once: 300 members get smaller blocks.
 std::int64_t block_of(const Dataset& rows, std::int64_t members) {
-  return rows.block(std::max<std::int64_t>(64, kBlock / std::max<std::int64_t>(1, members / 8)));
+  return rows.block(std::max<std::int64_t>(64, kPredictBlock / std::max<std::int64_t>(1, members / 8)));
 }
 
 }  // namespace

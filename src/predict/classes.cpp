@@ -41,7 +41,7 @@ double fit_temperature(const Likelihood& likelihood, const at::Tensor& functions
   return std::exp(golden_section(std::log(0.25), std::log(10.0), 1e-4, cost));
 }
 
-at::Tensor FittedModel::predict_probabilities(const Dataset& rows) const {
+at::Tensor CompositePredictor::predict_probabilities(const Dataset& rows) const {
   std::vector<at::Tensor> blocks;
   for (std::int64_t first = 0; first < rows.size() || first == 0; first += kManyRows) {
     const Dataset block = rows.size() <= kManyRows
@@ -52,15 +52,7 @@ at::Tensor FittedModel::predict_probabilities(const Dataset& rows) const {
   return at::cat(blocks);
 }
 
-double FittedModel::threshold(double level) const {
-  return calibration.knows(level) ? calibration.half_width(level) : 1.0;
-}
-
-ClassScores FittedModel::evaluate_classes(const Table& table, EncodingNotes* notes) const {
-  return evaluate_classes(open_rows(table, lenient(encoder), std::vector<bool>(table.rows, true), notes));
-}
-
-ClassScores FittedModel::evaluate_classes(const Dataset& rows) const {
+ClassScores CompositePredictor::class_scores_of(const Dataset& rows) const {
   if (rows.size() == 0)
     throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
   const at::Tensor p = predict_probabilities(rows).contiguous(), seen = rows.targets().to(at::kLong).contiguous();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 
 namespace ick {
 

@@ -35,8 +35,8 @@ at::Tensor ntk_diagonal(const DensePrior& prior, const at::Tensor& x) {
   return all;
 }
 
-FittedModel solved_again(const FittedModel& model, const Dataset& training, double s2) {
-  FittedModel again = model;
+CompositePredictor solved_again(const CompositePredictor& model, const Dataset& training, double s2) {
+  CompositePredictor again = model;
   auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model().state(), model.options);
   again.posterior = model.posterior->engine().solve_again(std::move(own), training, model.posterior->amplitude(), s2,
                                                           model.options.seed);
@@ -98,11 +98,11 @@ std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& trainin
   return {mean, (variance(rows) - whitened.square().sum(0)).clamp_min(0.0)};
 }
 
-Comparison compare_with_exact(const FittedModel& model, const Table& table, const Dataset& training,
+Comparison compare_with_exact(const CompositePredictor& model, const Table& table, const Dataset& training,
                               const Dataset& compared, bool solve_again) {
   const bool closed_form = !model.posterior->engine().trains;
   const double s2 = model.solved_noise * model.solved_noise;
-  FittedModel own = solve_again && closed_form ? solved_again(model, training, s2) : model;
+  CompositePredictor own = solve_again && closed_form ? solved_again(model, training, s2) : model;
   own.calibration = {};
   const at::Tensor noise = at::full({training.size()}, s2, at::kDouble);
   double amplitude = own.posterior->amplitude();

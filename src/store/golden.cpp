@@ -32,7 +32,7 @@ std::string cell_text(const Column& column, std::int64_t row) {
 
 // mean, sd, lower and upper, of classes their probabilities, or what they are called where a column of the model has
 // that name.
-std::vector<std::string> golden_names(const FittedModel& model) {
+std::vector<std::string> golden_names(const CompositePredictor& model) {
   std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
   if (model.likelihood->has_classes()) {
     names.clear();
@@ -53,14 +53,14 @@ std::vector<const std::vector<double>*> golden_numbers(const Prediction& p) {
   return numbers;
 }
 
-bool reads_images(const FittedModel& model) {
+bool reads_images(const CompositePredictor& model) {
   const auto& networks = model.encoder.networks;
   return std::any_of(networks.begin(), networks.end(),
                      [](const NetworkInputs& each) { return each.image.has_value(); });
 }
 
 // Rows spread over those with a target.
-Dataset golden_rows(const FittedModel& model, const Table& table) {
+Dataset golden_rows(const CompositePredictor& model, const Table& table) {
   const Dataset all = open_rows(table, model.encoder, std::vector<bool>(table.rows, true));
   const at::Tensor known = model.noise_variance(table, all, at::ones({all.size()}, at::kDouble)).isfinite();
   const at::Tensor index = known.nonzero().select(1, 0).contiguous();
@@ -75,7 +75,7 @@ Dataset golden_rows(const FittedModel& model, const Table& table) {
 }
 
 // As the model reads them, with their predictions. Times are days since 1970, so that no digit is lost.
-std::string golden_text(const FittedModel& model, const Table& table) {
+std::string golden_text(const CompositePredictor& model, const Table& table) {
   Table golden;
   const std::vector<std::int64_t> picked = golden_rows(model, table).rows;
   for (const ColumnInfo& info : model.columns()) {
@@ -112,7 +112,7 @@ std::string golden_text(const FittedModel& model, const Table& table) {
 }
 
 // What the model reads of some rows, and its functions there.
-TensorState golden_state(const FittedModel& model, const Table& table) {
+TensorState golden_state(const CompositePredictor& model, const Table& table) {
   const Dataset rows = golden_rows(model, table);
   const Batch batch = batch_of(rows, 0, rows.size());
   TensorState state = {{"x", batch.x}};
@@ -127,7 +127,7 @@ TensorState golden_state(const FittedModel& model, const Table& table) {
 }
 
 // Differences in units of the functions' deviation.
-Verification verify_functions(const FittedModel& model, const TensorState& state) {
+Verification verify_functions(const CompositePredictor& model, const TensorState& state) {
   Batch batch;
   at::Tensor expected;
   for (const auto& [name, tensor] : state) {
@@ -146,7 +146,7 @@ Verification verify_functions(const FittedModel& model, const TensorState& state
 }
 
 // A table as golden_text() made it.
-Verification verify_rows(const FittedModel& model, const std::string& path) {
+Verification verify_rows(const CompositePredictor& model, const std::string& path) {
   ReadOptions options;
   options.known = model.columns();
   for (ColumnInfo& info : options.known) {
@@ -181,16 +181,16 @@ Verification verify_rows(const FittedModel& model, const std::string& path) {
 
 }  // namespace
 
-GoldenFile golden_file(const FittedModel& model, const Table& table) {
+GoldenFile golden_file(const CompositePredictor& model, const Table& table) {
   if (!reads_images(model)) return {golden_name(model), golden_text(model, table)};
   return {golden_name(model), safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}})};
 }
 
-std::string golden_name(const FittedModel& model) {
+std::string golden_name(const CompositePredictor& model) {
   return std::string(reads_images(model) ? kGoldenTensors : kGoldenTable);
 }
 
-Verification verify_golden(const FittedModel& model, const std::string& path, const std::string& bytes) {
+Verification verify_golden(const CompositePredictor& model, const std::string& path, const std::string& bytes) {
   return reads_images(model) ? verify_functions(model, parse_safetensors(bytes, path)) : verify_rows(model, path);
 }
 

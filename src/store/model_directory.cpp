@@ -35,7 +35,7 @@ std::uint32_t crc(const std::string& bytes) { return crc(0, bytes.data(), bytes.
 Json readable(const Json& text) { return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
 // All of a model that is not a tensor.
-Json fitted_json(const FittedModel& model) {
+Json fitted_json(const CompositePredictor& model) {
   Json json;
   json["formula"] = print(model.spec().formula);
   Json features = Json::array();
@@ -55,14 +55,14 @@ Json fitted_json(const FittedModel& model) {
   json["calibration_rows"] = model.calibration.rows();
   json["support"] = !model.support.empty();
   json["encoder"] = to_json(model.encoder);
-  json["kernels"] = to_json(model.kernel_values());
+  json["kernels"] = to_json(model.parameters());
   json["parameters"] = model.model().trainable();
   if (model.noise_model != nullptr) json["noise_model"] = fitted_json(*model.noise_model);
   return json;
 }
 
 // What only the posterior needs.
-TensorState posterior_state(const FittedModel& model) {
+TensorState posterior_state(const CompositePredictor& model) {
   TensorState state = model.posterior->tensors();
   if (model.calibration.rows() > 0)
     state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
@@ -87,14 +87,14 @@ TensorState below(const TensorState& state, const std::string& prefix) {
 
 constexpr char kNoisePrefix[] = "noise_model.";
 
-TensorState with_noise(TensorState state, const FittedModel& model, TensorState (*state_of)(const FittedModel&)) {
+TensorState with_noise(TensorState state, const CompositePredictor& model, TensorState (*state_of)(const CompositePredictor&)) {
   if (model.noise_model == nullptr) return state;
   const TensorState noise = prefixed(state_of(*model.noise_model), kNoisePrefix);
   state.insert(state.end(), noise.begin(), noise.end());
   return state;
 }
 
-TensorState weights_state(const FittedModel& model) { return model.model().state(); }
+TensorState weights_state(const CompositePredictor& model) { return model.model().state(); }
 
 Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
   Json json = fitted_json(fit.model);
@@ -159,7 +159,7 @@ std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::s
 }
 
 // Models of format 1 had a posterior factor or nothing.
-void read_posterior(FittedModel& model, const std::shared_ptr<const Model>& of, const Json& json,
+void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model>& of, const Json& json,
                     const TensorState& tensors, const std::string& path) {
   const auto find = [&](const std::string& name) { return find_tensor(tensors, name); };
   const bool named = json.contains("posterior");
@@ -198,10 +198,10 @@ void refuse_code(const Formula& formula, const std::string& path) {
 }
 
 // A model of its parts; the noise's model, if there is one, is a part of it.
-FittedModel fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
+CompositePredictor fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
                         const std::vector<std::string>& columns, const std::string& directory,
                         const LoadOptions& options) {
-  FittedModel model;
+  CompositePredictor model;
   model.encoder = encoder_from_json(json.at("encoder"));
   model.noise = json.at("noise");
   model.options.members = json.at("members");
@@ -226,7 +226,7 @@ FittedModel fitted_from(const Json& json, const TensorState& weights, const Tens
     std::vector<std::string> with_sigma = columns;
     with_sigma.emplace_back("sigma");
     model.noise_model =
-        std::make_shared<FittedModel>(fitted_from(json.at("noise_model"), below(weights, kNoisePrefix),
+        std::make_shared<CompositePredictor>(fitted_from(json.at("noise_model"), below(weights, kNoisePrefix),
                                                   below(posterior, kNoisePrefix), with_sigma, directory, options));
   }
   return model;
@@ -268,7 +268,7 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
     folder.write(name, bytes);
     json["files"][name] = crc(bytes);
   };
-  const FittedModel& model = fit.model;
+  const CompositePredictor& model = fit.model;
   const TensorState weights = with_noise(weights_state(model), model, weights_state);
   const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
   add(kWeights, safetensors_bytes(weights, {{"format", "ick.model"}}));

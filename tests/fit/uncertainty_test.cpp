@@ -60,7 +60,7 @@ TEST(NoiseFormula, FindsNoiseThatGrows) {
   std::vector<double> size;
   for (const double x : fresh.columns[0].values) size.push_back(std::abs(x));
   EXPECT_GT(correlation(p.sd, size), 0.8);
-  const Scores with = varying.model.evaluate(fresh), without = constant.model.evaluate(fresh);
+  const Scores with = varying.model.evaluate(fresh).scores, without = constant.model.evaluate(fresh).scores;
   EXPECT_LT(with.nlpd, without.nlpd - 0.1);
   EXPECT_NEAR(with.coverage.at("0.9"), 0.9, 0.05);
   ASSERT_TRUE(varying.report.validation.has_value());
@@ -77,10 +77,10 @@ TEST(Calibrated, IntervalsCoverWhateverTheNoise) {
   const Table fresh = simulated(4000, 4, law);
   const Fit fitted = fit(simulated(3000, 3, law), "y ~ rbf(x)");
   ASSERT_EQ(fitted.model.calibration.rows(), 600);
-  const Scores calibrated = fitted.model.evaluate(fresh);
-  FittedModel gaussian = fitted.model;
+  const Scores calibrated = fitted.model.evaluate(fresh).scores;
+  CompositePredictor gaussian = fitted.model;
   gaussian.calibration = {};
-  const Scores without = gaussian.evaluate(fresh);
+  const Scores without = gaussian.evaluate(fresh).scores;
   for (const auto& [name, covered] : calibrated.coverage) {
     const double level = std::stod(name);
     EXPECT_NEAR(covered, level, 4.0 * std::sqrt(level * (1.0 - level) * (1.0 / 600.0 + 1.0 / 4000.0))) << name;
@@ -107,7 +107,7 @@ class Posteriors : public testing::TestWithParam<std::string> {};
 TEST_P(Posteriors, FitFromEndToEnd) {
   const Table training = generic_table(300), fresh = generic_table(300, 2);
   const Fit fitted = fit(training, kHybrid, quick(GetParam()));
-  const FittedModel& model = fitted.model;
+  const CompositePredictor& model = fitted.model;
   EXPECT_EQ(model.options.members, GetParam() == "laplace" ? 1 : 12);
   EXPECT_EQ(model.posterior->engine().name, GetParam());
   EXPECT_EQ(model.posterior->tensors().empty(), GetParam() == "nngp");  // whose draws are the weights
@@ -115,7 +115,7 @@ TEST_P(Posteriors, FitFromEndToEnd) {
   EXPECT_EQ(model.support.size(), 2u);
   EXPECT_EQ(fitted.report.validation->rows, 60);
   EXPECT_LT(fitted.report.validation->msll, 0.0);
-  const Scores scores = model.evaluate(fresh);
+  const Scores scores = model.evaluate(fresh).scores;
   EXPECT_LT(scores.msll, 0.0);
   EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.12);  // 60 rows calibrate: three deviations
   const Prediction p = model.predict(fresh);
@@ -130,7 +130,7 @@ TEST_P(Posteriors, KeepANoiseThatIsKnown) {
   FitOptions options = quick(GetParam());
   options.noise = 0.35;
   options.warm_start = false;
-  const FittedModel model = fit(generic_table(120), kHybrid, options).model;
+  const CompositePredictor model = fit(generic_table(120), kHybrid, options).model;
   EXPECT_NEAR(model.noise * model.encoder.target_scaling.sd, 0.35, 1e-12);
 }
 
@@ -138,7 +138,7 @@ TEST_P(Posteriors, AreTheSameForTheSameSeed) {
   FitOptions options = quick(GetParam());
   options.warm_start = false;
   const Table table = generic_table(100);
-  const FittedModel first = fit(table, kHybrid, options).model, second = fit(table, kHybrid, options).model;
+  const CompositePredictor first = fit(table, kHybrid, options).model, second = fit(table, kHybrid, options).model;
   EXPECT_EQ(first_difference(first.model().state(), second.model().state()), "");
   EXPECT_EQ(first.predict(table).sd, second.predict(table).sd);
   options.seed = 3;
@@ -157,12 +157,12 @@ TEST_P(Posteriors, CanBeInterrupted) {
   hooks.interrupted = [] { return true; };
   EXPECT_THROW(fit(table, formula, options, hooks), Interrupted);
   ASSERT_FALSE(kept.phase.empty());
-  const FittedModel whole = fit(table, formula, options).model, again = fit(table, formula, options, {}, &kept).model;
+  const CompositePredictor whole = fit(table, formula, options).model, again = fit(table, formula, options, {}, &kept).model;
   EXPECT_EQ(whole.predict(table).sd, again.predict(table).sd);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Posteriors, testing::Values("nngp", "ntk", "laplace"),
-                         [](const auto& kind) { return choice_name(kind.param); });
+                         [](const auto& kind) { return kind.param; });
 
 // One member, identical rows, next to no noise: what there is to say is said in numbers.
 TEST(Posteriors, OfIdenticalRows) {
@@ -172,7 +172,7 @@ TEST(Posteriors, OfIdenticalRows) {
   columns.emplace_back("y", y);
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
     SCOPED_TRACE(posterior);
-    const FittedModel model = fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
+    const CompositePredictor model = fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
     const Prediction p = model.predict(make_table(columns));
     for (const double sd : p.sd) EXPECT_TRUE(std::isfinite(sd) && sd > 0.0);
     EXPECT_NEAR(p.sd[0], 1.0, 0.5);

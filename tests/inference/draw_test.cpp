@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 #include "inference/bilinear.h"
 #include "support/model_case.h"
 #include "support/network_case.h"
@@ -124,7 +124,7 @@ TEST_P(Draws, DoNotDependOnHowManyThereAre) {
 
 // What is predicted of draws: mean and sample variance, and what the features miss, of all outputs alike.
 TEST_P(Draws, ArePredictedAsASample) {
-  FittedModel fitted = made_.fitted(options_of(6), 0.3);
+  CompositePredictor fitted = made_.fitted(options_of(6), 0.3);
   auto model = std::make_shared<Model>(made_.model(options_of(6)));
   const at::Tensor f = drawn(*model, GetParam(), made_, 3);
   fitted.posterior = engine_named(GetParam() == LinearKind::nngp ? "nngp" : "ntk")

@@ -57,7 +57,7 @@ Differences differences(LinearKind kind, std::int64_t members, std::uint64_t see
   ModelOptions options;
   options.members = members;
   options.seed = seed;
-  FittedModel fitted = made.fitted(options, kNoise / made.plan.encoder.target_scaling.sd);
+  CompositePredictor fitted = made.fitted(options, kNoise / made.plan.encoder.target_scaling.sd);
   const Scales scales{1.0, fitted.noise * fitted.noise};
   auto model = std::make_shared<Model>(made.model(options));
   fitted.posterior = engine_named(kind == LinearKind::nngp ? "nngp" : "ntk")

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 #include "support/model_case.h"
 #include "support/table_case.h"
 #include "support/train_case.h"
@@ -156,7 +156,7 @@ TEST(Support, ComesBackBitForBit) {
 // A row that lacks a kernel's column is known to no source.
 TEST(Support, OfPredictions) {
   const Known known("mlp(s) * rbf(t, lengthscale=fixed(0.7))", table_on(even_numbers(200, 0.0, 10.0)));
-  FittedModel fitted = known.made.fitted({}, 0.1);
+  CompositePredictor fitted = known.made.fitted({}, 0.1);
   fitted.support = known.sources;
   const Table asked = table_on({5.0, kGap, 30.0, 9.0}, {1.0, 1.0, 1.0, kGap});
   EXPECT_TRUE(fitted.predict(asked).support.empty());

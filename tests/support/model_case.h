@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ick/fit/fit.h"
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 #include "support/table_case.h"
 
 // Models made, not trained: what they compute does not depend on that.
@@ -24,8 +24,8 @@ struct ModelCase {
   Model model(const ModelOptions& options) const { return {plan.spec, plan.encoder, rows, options}; }
   Batch batch() const { return {rows.x, rows.networks, rows.y}; }
 
-  FittedModel fitted(const ModelOptions& options, double noise) const {
-    FittedModel fitted;
+  CompositePredictor fitted(const ModelOptions& options, double noise) const {
+    CompositePredictor fitted;
     fitted.encoder = plan.encoder;
     fitted.options = options;
     fitted.posterior = engine_named("ensemble")

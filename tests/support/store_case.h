@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 
 // What the tests of model folders share.
 namespace ick {

@@ -84,7 +84,7 @@ TEST(FusedStep, EqualsAutogradForEveryShapeOfModel) {
 TEST(FusedStep, EqualsAutogradForEveryLoss) {
   const TrainCase on(generic_table(kRows), "y ~ mlp(a, b) * rbf(t, points=6)");
   for (const char* loss : {"gaussian", "mae", "huber", "gaussian_nll"}) {
-    SCOPED_TRACE(choice_name(loss));
+    SCOPED_TRACE(loss);
     expect_equal(differentiate(on, options_of(loss), Path::fused, 2),
                  differentiate(on, options_of(loss), Path::reference, 2));
   }
@@ -92,7 +92,7 @@ TEST(FusedStep, EqualsAutogradForEveryLoss) {
     return [count](Batch& batch) { batch.y = batch.y.mul(10.0).round().abs().remainder(count); };
   };
   for (const std::string family : {"student", "poisson", "negative_binomial", "bernoulli", "probit", "categorical"}) {
-    SCOPED_TRACE(choice_name(family));
+    SCOPED_TRACE(family);
     FitOptions options = options_of();
     options.likelihood = family;
     const auto change = classes(family == "categorical" ? 3 : likelihood_named(family).has_classes() ? 2 : 4);

@@ -66,7 +66,7 @@ double naive_loss(Loss loss, const at::Tensor& f, const at::Tensor& y, double lo
 TEST(TrainerLoss, IsTheDefinitionAndItsGradientThatOfDifferences) {
   const TrainCase on(generic_table(24), kHybrid);
   for (const std::string loss : {"mse", "mae", "huber", "gaussian_nll"}) {
-    SCOPED_TRACE(choice_name(loss));
+    SCOPED_TRACE(loss);
     const auto model = on.model(2);
     to_double(*model);
     FitOptions options = plain_options(1, 24);
@@ -93,7 +93,7 @@ TEST(TrainerLoss, IsTheDefinitionAndItsGradientThatOfDifferences) {
 TEST(TrainerLoss, OfRowsThatMembersSeeDifferently) {
   const TrainCase on(generic_table(24), kHybrid);
   for (const std::string loss : {"mse", "mae", "huber", "gaussian_nll"}) {
-    SCOPED_TRACE(choice_name(loss));
+    SCOPED_TRACE(loss);
     const auto model = on.model(2);
     to_double(*model);
     FitOptions options = plain_options(1, 24);

@@ -12,6 +12,7 @@
 
 #include "ick/base/transform.h"
 #include "ick/dataset/network_inputs.h"
+#include "ick/dataset/notes.h"
 #include "ick/formula/formula.h"
 #include "ick/kernel/declaration.h"
 #include "ick/likelihood/likelihood.h"
@@ -34,8 +35,6 @@ struct RowColumn {
   std::string transform;  // of its numbers, see base/transform.h
   double scale = 1.0;     // what they are divided by: the mean of weights, the target's standard deviation
 };
-
-enum class Gaps { refuse, drop, fill };  // what to do with rows where a kernel's column is missing
 
 // How rows of a table become tensors: fitted on training rows only, kept with the model.
 struct Encoder {
@@ -93,14 +92,6 @@ constexpr std::int64_t kManyRows = 65'536;  // where a draw of rows tells as muc
 
 // `count` of the rows 0 .. rows - 1 drawn without replacement, in order; all when there are no more. (m) in int64
 at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed);
-
-// What was left out or made up on the way.
-struct EncodingNotes {
-  std::int64_t without_target = 0;             // rows dropped
-  std::int64_t with_gaps = 0;                  // rows dropped because a kernel's column is missing
-  std::map<std::string, std::int64_t> filled;  // gaps filled, by column
-  std::map<std::string, std::int64_t> unseen;  // cells with a level that training rows do not have, by column
-};
 
 struct EncoderPlan {
   std::string target;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 #include "ick/train/fit_hooks.h"
 #include "ick/train/plan.h"
 
@@ -40,7 +40,7 @@ struct FitReport {
 };
 
 struct Fit {
-  FittedModel model;
+  CompositePredictor model;
   FitReport report;
 };
 

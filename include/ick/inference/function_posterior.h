@@ -47,6 +47,10 @@ class FunctionPosterior {
   std::shared_ptr<const Model> model_;
 };
 
+// Rows evaluated at once, of few members. No power of two, or columns of features would compete for the same few places
+// of the cache.
+constexpr std::int64_t kPredictBlock = 4104;
+
 // Rows one after the other in blocks: memory does not grow with their number beyond their own tensors. (n) each.
 FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows);
 // The function of each member, with offsets: of one output (E, n), else (E, n, C), in float32.

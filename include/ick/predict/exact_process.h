@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 
 // The Gaussian process that a model approximates, computed without features and without networks: the oracle.
 namespace ick {
@@ -16,7 +16,7 @@ namespace ick {
 // UsageError for networks without a kernel in closed form, or more than one in a term of an ntk.
 class ExactProcess {
  public:
-  ExactProcess(const FittedModel& model, double amplitude) : model_(model), amplitude_(amplitude) {}
+  ExactProcess(const CompositePredictor& model, double amplitude) : model_(model), amplitude_(amplitude) {}
 
   at::Tensor covariance(const Dataset& a, const Dataset& b) const;  // (n, m) in float64
   at::Tensor variance(const Dataset& rows) const;                   // (n)
@@ -26,7 +26,7 @@ class ExactProcess {
                                               const Dataset& rows) const;
 
  private:
-  const FittedModel& model_;
+  const CompositePredictor& model_;
   double amplitude_;
 };
 
@@ -43,7 +43,7 @@ struct Comparison {
 
 // `training` and `compared` are rows of the table, in the model's encoding, with targets. With `solve_again` models in
 // closed form (nngp, ntk, exact) are given these training rows instead of their own.
-Comparison compare_with_exact(const FittedModel& model, const Table& table, const Dataset& training,
+Comparison compare_with_exact(const CompositePredictor& model, const Table& table, const Dataset& training,
                               const Dataset& compared, bool solve_again);
 
 }  // namespace ick

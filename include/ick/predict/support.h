@@ -8,11 +8,9 @@
 #include "ick/dataset/encoder.h"
 #include "ick/feature/feature_map.h"
 #include "ick/model/model.h"
+#include "ick/predict/prediction.h"
 
 namespace ick {
-
-enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };
-std::string_view support_name(Support support);  // "inside", "edge", "extrapolating", ""
 
 // What one source of the kernels, a column or a place, knows of a row: by the share of a kernel's variance that
 // training rows leave unexplained,

@@ -35,7 +35,7 @@ void save_model(const Fit& fit, const std::string& directory, const Table& table
                 const std::string& log = "");
 
 struct StoredModel {
-  FittedModel model;
+  CompositePredictor model;
   FitReport report;  // settings and scores of the fit
   DataOrigin origin;
   int format = kModelFormat;

@@ -1,4 +1,4 @@
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -65,9 +65,9 @@ void expect_same_scores(const Scores& a, const Scores& b) {
 }
 
 // The mean square of the members about their mean, what the features miss, and the noise.
-TEST(FittedModel, MeanAndSpreadOfTheMembersInTheTargetsUnits) {
+TEST(CompositePredictor, MeanAndSpreadOfTheMembersInTheTargetsUnits) {
   const ModelCase made("y ~ mlp(a, b) * rbf(day, points=5) + mlp(site)", mixed_table(20, 1));
-  const FittedModel fitted = made.fitted(members(5), 0.4);
+  const CompositePredictor fitted = made.fitted(members(5), 0.4);
   const at::Tensor f = fitted.model()(made.batch()).detach().to(at::kDouble);
   const at::Tensor missed = fitted.model().missed_variance(made.batch());  // (E, B)
   EXPECT_GT(missed.max().item<double>(), 0.01);
@@ -90,22 +90,24 @@ TEST(FittedModel, MeanAndSpreadOfTheMembersInTheTargetsUnits) {
   EXPECT_EQ(p.scale, p.sd);
 }
 
-TEST(FittedModel, LevelsAreBetweenNoughtAndOne) {
+TEST(CompositePredictor, LevelsAreBetweenNoughtAndOne) {
   const ModelCase made("y ~ mlp(a)", mixed_table(5, 1));
-  const FittedModel fitted = made.fitted(members(2), 1.0);
+  const CompositePredictor fitted = made.fitted(members(2), 1.0);
   for (const double level : {0.0, 1.0, -0.5, 90.0, std::nan("")}) {
     EXPECT_EQ(message_of<UsageError>([&] { fitted.predict(made.table, {level}); }),
               "the level of an interval must be between 0 and 1");
   }
 }
 
-// 4096 rows are evaluated at once.
-TEST(FittedModel, BlocksOfRowsDoNotShow) {
+// kPredictBlock rows are evaluated at once.
+TEST(CompositePredictor, BlocksOfRowsDoNotShow) {
   const ModelCase made("y ~ mlp(a, b) * periodic(day, points=5) + linear(a)", mixed_table(9000, 2));
-  const FittedModel fitted = made.fitted(members(2), 0.1);
+  const CompositePredictor fitted = made.fitted(members(2), 0.1);
   const Prediction all = fitted.predict(made.table);
   ASSERT_EQ(all.mean.size(), 9000u);
-  for (const std::int64_t i : {0, 1, 4095, 4096, 4097, 8191, 8192, 8999}) {
+  constexpr std::int64_t b = kPredictBlock;
+  static_assert(2 * b + 1 < 9000);
+  for (const std::int64_t i : {std::int64_t{0}, b - 1, b, b + 1, 2 * b - 1, 2 * b, std::int64_t{8999}}) {
     const Prediction one = fitted.predict(some_rows(made.table, {i}));
     ASSERT_EQ(one.mean.size(), 1u);
     EXPECT_NEAR(one.mean[0], all.mean[static_cast<std::size_t>(i)], 1e-5);
@@ -115,9 +117,9 @@ TEST(FittedModel, BlocksOfRowsDoNotShow) {
 }
 
 // Var f(x) = phi' (L L')^-1 phi, and what the features miss.
-TEST(FittedModel, PosteriorOfKernels) {
+TEST(CompositePredictor, PosteriorOfKernels) {
   const ModelCase made("y ~ rbf(day, points=6) + linear(a)", mixed_table(25, 3));
-  FittedModel fitted = made.fitted(members(1), 0.2);
+  CompositePredictor fitted = made.fitted(members(1), 0.2);
   const std::int64_t size = fitted.model().features() + 1;
   const at::Tensor draws = normals({size, size}, 5);
   const at::Tensor factor = draws.tril(-1) * 0.3 + at::diag(draws.diagonal().abs() + 1.0);
@@ -129,9 +131,9 @@ TEST(FittedModel, PosteriorOfKernels) {
   expect_near(fitted.predict(made.table).sd, numbers((variance + 0.04).sqrt() * sd), 1e-9);
 }
 
-TEST(FittedModel, LogTargetsAreLogNormal) {
+TEST(CompositePredictor, LogTargetsAreLogNormal) {
   const ModelCase made("log(y) ~ mlp(a, b)", mixed_table(12, 4));
-  const FittedModel fitted = made.fitted(members(3), 0.5);
+  const CompositePredictor fitted = made.fitted(members(3), 0.5);
   const Prediction p = fitted.predict(made.table, {0.95});
   for (std::size_t i = 0; i < 12; ++i) {
     const double m = p.location[i], s = p.scale[i];
@@ -149,10 +151,10 @@ TEST(FittedModel, LogTargetsAreLogNormal) {
 }
 
 // Half widths by the definition: the ceil((n + 1) level)-th smallest of n = 9 scores.
-TEST(FittedModel, CalibratedIntervals) {
+TEST(CompositePredictor, CalibratedIntervals) {
   for (const bool log : {false, true}) {
     const ModelCase made(log ? "log(y) ~ mlp(a, b)" : "y ~ mlp(a, b)", mixed_table(12, 4));
-    FittedModel fitted = made.fitted(members(3), 0.5);
+    CompositePredictor fitted = made.fitted(members(3), 0.5);
     const Prediction gaussian = fitted.predict(made.table, {0.7});
     fitted.calibration = Calibration({0.3, 2.5, 0.1, 1.7, 0.9, 3.1, 0.2, 1.1, 0.6});
     const Prediction p = fitted.predict(made.table, {0.7});  // the seventh of them
@@ -164,7 +166,7 @@ TEST(FittedModel, CalibratedIntervals) {
       EXPECT_NEAR(upper, p.location[i] + 1.7 * p.scale[i], 1e-12);
     }
     // Scores count rows inside the same intervals.
-    const Scores scores = fitted.evaluate(made.table);
+    const Scores scores = fitted.evaluate(made.table).scores;
     const Numbers& y = made.table.column("y").values;
     const Prediction ninety = fitted.predict(made.table, {0.9});
     double inside = 0.0;
@@ -175,11 +177,11 @@ TEST(FittedModel, CalibratedIntervals) {
 }
 
 // The noise's model says log s^2 up to a factor, for rows of the table that are chosen by their number.
-TEST(FittedModel, NoiseThatDependsOnTheRow) {
+TEST(CompositePredictor, NoiseThatDependsOnTheRow) {
   const Table table = mixed_table(30, 4);
   const ModelCase made("y ~ mlp(a)", table), of_noise("log(y) ~ mlp(b, site)", table);
-  FittedModel fitted = made.fitted(members(2), 0.3);
-  const auto noise_model = std::make_shared<FittedModel>(of_noise.fitted(members(3), 1.0));
+  CompositePredictor fitted = made.fitted(members(2), 0.3);
+  const auto noise_model = std::make_shared<CompositePredictor>(of_noise.fitted(members(3), 1.0));
   const Prediction constant = fitted.predict(table);
   fitted.noise_model = noise_model;
   const std::vector<double> log_variance = noise_model->predict(table).location;
@@ -205,11 +207,11 @@ TEST(FittedModel, NoiseThatDependsOnTheRow) {
 }
 
 // A row whose noise cannot be told cannot be predicted; the others can.
-TEST(FittedModel, RowsWithGapsInTheNoisesColumns) {
+TEST(CompositePredictor, RowsWithGapsInTheNoisesColumns) {
   const Table table = mixed_table(20, 5);
   const ModelCase made("y ~ mlp(a)", table), of_noise("log(y) ~ rbf(day, points=4)", table);
-  FittedModel fitted = made.fitted(members(2), 0.3);
-  fitted.noise_model = std::make_shared<FittedModel>(of_noise.fitted(members(1), 1.0));
+  CompositePredictor fitted = made.fitted(members(2), 0.3);
+  fitted.noise_model = std::make_shared<CompositePredictor>(of_noise.fitted(members(1), 1.0));
   const Prediction whole = fitted.predict(table);
   Table with_gap = table;
   set_value(with_gap.columns[0], 6, kGap);
@@ -225,15 +227,15 @@ TEST(FittedModel, RowsWithGapsInTheNoisesColumns) {
     if (i != 6) others.push_back(i);
   }
   EncodingNotes notes;
-  expect_same_scores(fitted.evaluate(with_gap, &notes), fitted.evaluate(some_rows(table, others)));
+  expect_same_scores(fitted.evaluate(with_gap, 0.9, &notes).scores, fitted.evaluate(some_rows(table, others)).scores);
   EXPECT_EQ(notes.with_gaps, 1);
 }
 
-TEST(FittedModel, RowsWithGapsAreNotPredicted) {
+TEST(CompositePredictor, RowsWithGapsAreNotPredicted) {
   FitOptions options;
   options.gaps = Gaps::drop;
   const ModelCase made("y ~ mlp(a) * rbf(day, points=5)", mixed_table(20, 5), options);
-  const FittedModel fitted = made.fitted(members(2), 0.3);
+  const CompositePredictor fitted = made.fitted(members(2), 0.3);
   Table table = made.table;
   for (const std::size_t i : {3, 11}) set_value(table.columns[0], i, kGap);
   set_value(table.columns[1], 7, kGap);  // a network fills its gaps
@@ -252,14 +254,14 @@ TEST(FittedModel, RowsWithGapsAreNotPredicted) {
   for (const double mean : fitted.predict(table).mean) EXPECT_TRUE(std::isnan(mean));
 }
 
-TEST(FittedModel, EvaluateScoresWhatPredictSays) {
+TEST(CompositePredictor, EvaluateScoresWhatPredictSays) {
   for (const bool log : {false, true}) {
     const ModelCase made(log ? "log(y) ~ mlp(a) + linear(b)" : "y ~ mlp(a) + linear(b)", mixed_table(50, 6));
-    const FittedModel fitted = made.fitted(members(3), 0.4);
+    const CompositePredictor fitted = made.fitted(members(3), 0.4);
     Table table = mixed_table(40, 7);
     set_value(table.columns[5], 4, kGap);
     EncodingNotes notes;
-    const Scores found = fitted.evaluate(table, &notes);
+    const Scores found = fitted.evaluate(table, 0.9, &notes).scores;
     EXPECT_EQ(found.rows, 39);
     EXPECT_EQ(notes.without_target, 1);
     std::vector<std::int64_t> having;
@@ -278,7 +280,7 @@ TEST(FittedModel, EvaluateScoresWhatPredictSays) {
   }
 }
 
-TEST(FittedModel, NothingToScoreBy) {
+TEST(CompositePredictor, NothingToScoreBy) {
   const ModelCase made("y ~ mlp(a)", mixed_table(8, 6));
   Table table = made.table;
   table.columns[5].values = std::vector<double>(table.columns[5].values.size(), kGap);
@@ -286,13 +288,13 @@ TEST(FittedModel, NothingToScoreBy) {
             "no row has a value of the target, \"y\", to score by");
 }
 
-std::map<std::string, ParameterValue> values_of(const FittedModel& fitted) {
+std::map<std::string, ParameterValue> values_of(const CompositePredictor& fitted) {
   std::map<std::string, ParameterValue> values;
-  for (const ParameterValue& each : fitted.kernel_values()) values[each.path] = each;
+  for (const ParameterValue& each : fitted.parameters()) values[each.path] = each;
   return values;
 }
 
-TEST(FittedModel, KernelParametersInUnits) {
+TEST(CompositePredictor, KernelParametersInUnits) {
   Table table = mixed_table(30, 8);
   table.columns.push_back(column_of("lat", table.columns[2].values.copy()));
   table.columns.push_back(column_of("lon", table.columns[1].values.copy()));
@@ -303,7 +305,7 @@ TEST(FittedModel, KernelParametersInUnits) {
       "rbf(lat, lon, sphere, lengthscale=700km, points=4) + rbf(a, lengthscale=50cm, points=4) + "
       "matern32(a, b, lengthscale=[1, 2], points=4)",
       table, options);
-  const FittedModel fitted = made.fitted(members(1), 0.3);
+  const CompositePredictor fitted = made.fitted(members(1), 0.3);
   const auto values = values_of(fitted);
   const double quarter = std::pow(made.plan.encoder.target_scaling.sd, 2) / 4.0;  // four products
   const auto expect = [&](const std::string& path, std::vector<double> numbers, const std::string& unit, bool fixed) {
@@ -319,7 +321,7 @@ TEST(FittedModel, KernelParametersInUnits) {
   expect("term2.lat_lon.rbf.lengthscale", {700.0}, "km", false);
   expect("term3.a.rbf.lengthscale", {0.5}, "m", false);
   expect("term4.a_b.matern32.lengthscale", {1.0, 2.0}, "m, km", false);
-  EXPECT_TRUE(ModelCase("y ~ mlp(a)", table).fitted(members(1), 1.0).kernel_values().empty());
+  EXPECT_TRUE(ModelCase("y ~ mlp(a)", table).fitted(members(1), 1.0).parameters().empty());
 
   const ModelCase log("log(y) ~ rbf(day, variance=3, points=4)", table);
   EXPECT_EQ(values_of(log.fitted(members(1), 1.0)).at("term1.day.rbf.variance").unit, "log(y)^2");

@@ -1,4 +1,4 @@
-#include "ick/predict/fitted.h"
+#include "ick/predict/composite.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "model/row_cost.h"
 #include "predict/classes.h"
 
 namespace ick {
@@ -62,7 +64,7 @@ Encoder lenient(Encoder encoder) {
   return encoder;
 }
 
-std::vector<double> FittedModel::observed(const Table& table, const Dataset& rows) const {
+std::vector<double> CompositePredictor::observed(const Table& table, const Dataset& rows) const {
   const Numbers& values = table.column(encoder.target.name).values;
   std::vector<double> y;
   for (const std::int64_t row : rows.rows) y.push_back(values[row]);
@@ -79,7 +81,7 @@ std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, cons
   return {base, slope};
 }
 
-std::vector<ColumnInfo> FittedModel::columns() const {
+std::vector<ColumnInfo> CompositePredictor::columns() const {
   std::vector<ColumnInfo> all = encoder.columns();
   if (noise_model == nullptr) return all;
   for (const ColumnInfo& info : noise_model->encoder.columns()) {
@@ -90,7 +92,7 @@ std::vector<ColumnInfo> FittedModel::columns() const {
   return all;
 }
 
-at::Tensor FittedModel::noise_shape_of(const Table& table, const Dataset& rows) const {
+at::Tensor CompositePredictor::noise_shape_of(const Table& table, const Dataset& rows) const {
   if (noise_model == nullptr) return {};
   // about its mean over the rows it was learned from, where the noise is `noise`
   const double scale = noise_model->encoder.target_scaling.sd;
@@ -106,7 +108,7 @@ at::Tensor FittedModel::noise_shape_of(const Table& table, const Dataset& rows) 
   return at::cat(blocks);
 }
 
-at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean) const {
+at::Tensor CompositePredictor::noise_variance(const Table& table, const Dataset& rows, const at::Tensor& mean) const {
   if (likelihood->link != Link::identity) {
     const auto [base, slope] = noise_shape(*likelihood, mean);
     return base + noise * noise * slope;
@@ -117,7 +119,7 @@ at::Tensor FittedModel::noise_variance(const Table& table, const Dataset& rows, 
   return error.defined() ? variance + error : variance;
 }
 
-Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
+Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
                                  double level, const at::Tensor& offset) const {
   if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
   const double width = calibration.half_width(level);
@@ -139,7 +141,58 @@ Prediction FittedModel::in_units(const at::Tensor& mean, const at::Tensor& varia
   return p;
 }
 
-Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted, EncodingNotes* notes) const {
+std::string CompositePredictor::formula() const { return print(spec().formula); }
+
+std::vector<ColumnInfo> CompositePredictor::scoring_columns() const {
+  std::vector<ColumnInfo> columns = {encoder.target};
+  if (encoder.weights) columns.push_back(encoder.weights->info);
+  return columns;
+}
+
+double CompositePredictor::row_weight(const Table& table, std::int64_t row) const {
+  const RowColumn& weights = *encoder.weights;
+  return find_transform(weights.transform)->forward(table.column(weights.info.name).values[row]) / weights.scale;
+}
+
+std::vector<std::string> CompositePredictor::support_names() const {
+  std::vector<std::string> names;
+  for (const SupportSource& source : support) names.push_back(source.name());
+  return names;
+}
+
+double CompositePredictor::noise_sd() const {
+  const bool one_size = likelihood->link == Link::identity && noise_model == nullptr;
+  return one_size ? noise * encoder.target_scaling.sd : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, const DrawOptions& wanted) const {
+  if (likelihood->has_classes()) throw UsageError("draws are of numbers; this model predicts classes");
+  if (wanted.count < 1) throw UsageError("there must be at least one draw");
+  const Dataset rows = encode(table, lenient(encoder), false);
+  const at::Tensor index = complete_rows(rows);
+  const Dataset some = rows.select(index);
+  const at::Tensor f = draws_at(*posterior, some, wanted.count, wanted.seed);  // (S, m)
+  const bool identity = likelihood->link == Link::identity;
+  const at::Tensor offset = some.row_offset();
+  const at::Tensor mean = mean_at(*likelihood, offset.defined() ? f + offset : f);
+  const Scaling& scaling = encoder.target_scaling;
+  const Predictive law = predictive();
+  std::vector<std::vector<double>> all;
+  for (std::int64_t s = 0; s < wanted.count; ++s) {
+    Random random(seed_for(wanted.seed, "noise#" + std::to_string(s)));
+    const std::vector<double> location = to_vector(mean[s] * scaling.sd + scaling.mean);
+    const at::Tensor variance = noise_variance(table, some, identity ? at::Tensor() : mean[s]);
+    const std::vector<double> scale = to_vector(variance.sqrt() * scaling.sd);
+    std::vector<double>& drawn = all.emplace_back(rows.size(), std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t i = 0; i < location.size(); ++i) {
+      drawn[index.data_ptr<std::int64_t>()[i]] =
+          wanted.noise ? law.draw(random.uniform(), location[i], scale[i]) : encoder.transform->inverse(location[i]);
+    }
+  }
+  return all;
+}
+
+Prediction CompositePredictor::predict(const Table& table, const PredictOptions& wanted, EncodingNotes* notes) const {
   const Dataset rows = encode(table, lenient(encoder), false, notes);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
@@ -169,15 +222,7 @@ Prediction FittedModel::predict(const Table& table, const PredictOptions& wanted
   return p;
 }
 
-Scores FittedModel::evaluate(const Table& table, EncodingNotes* notes) const {
-  const Dataset rows = open_rows(table, lenient(encoder), std::vector<bool>(table.rows, true), notes);
-  if (noise_model == nullptr) return evaluate(table, rows);
-  const at::Tensor index = noise_variance(table, rows).isfinite().nonzero().select(1, 0).contiguous();
-  if (notes != nullptr) notes->with_gaps += rows.size() - index.size(0);
-  return evaluate(table, rows.subset(index));
-}
-
-Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
+Scores CompositePredictor::scores_of(const Table& table, const Dataset& rows) const {
   if (rows.size() == 0)
     throw DataError("no row has a value of the target, \"" + encoder.target.name + "\", to score by");
   const auto [mean, variance] = predict_function(rows);
@@ -189,17 +234,17 @@ Scores FittedModel::evaluate(const Table& table, const Dataset& rows) const {
                weights.defined() ? to_vector(weights) : std::vector<double>());
 }
 
-std::vector<ParameterValue> FittedModel::kernel_values() const {
+std::vector<ParameterValue> CompositePredictor::parameters() const {
   std::vector<ParameterValue> values;
   if (!model().has_kernels()) return values;
-  const ParameterSet& parameters = model().kernel().parameters();
+  const ParameterSet& set = model().kernel().parameters();
   const bool scaled = likelihood->link == Link::identity;
   const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
-  for (const Parameter& each : parameters.parameters()) {
+  for (const Parameter& each : set.parameters()) {
     ParameterValue value;
     value.path = each.path;
     value.fixed = each.fixed;
-    value.values = to_vector(parameters.natural(each.path).detach().mean(0));
+    value.values = to_vector(set.natural(each.path).detach().mean(0));
     if (each.unit == Unit::kilometre) value.unit = "km";
     if (scaled && each.unit == Unit::target_squared && is_scale(model().kernel(), each)) {
       for (double& number : value.values) number *= target_variance;

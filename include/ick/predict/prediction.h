@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ick/model/class_scores.h"
+#include "ick/model/metrics.h"
+
+namespace ick {
+
+// Where a row lies among the training rows, as a source of the kernels sees it.
+enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };
+std::string_view support_name(Support support);  // "inside", "edge", "extrapolating", ""
+
+// Predictions of the rows of a table, in the target's units. sd is that of a new observation: it includes the noise.
+// Not a number for rows that cannot be predicted (a kernel's column is missing).
+struct Prediction {
+  std::vector<double> mean, sd, lower, upper;
+  std::vector<double> location, scale;  // as in Predictive: mean and sd, of the transformed target where there is one
+  std::vector<double> function_sd;      // of the function alone, without the noise; of transformed targets likewise
+  std::vector<std::vector<Support>> support;  // for each source of Predictor::support_names(), when asked for
+
+  // Of a target that is one of several classes, instead of all numbers above: for each class its probabilities, and
+  // whether it is in the row's set of classes; the most probable one of each row, -1 where it cannot be predicted.
+  std::vector<std::vector<double>> probability;
+  std::vector<std::vector<bool>> in_set;
+  std::vector<std::int64_t> most_probable;
+};
+
+// What to predict besides the mean and its standard deviation.
+struct PredictOptions {
+  double level = 0.9;    // of the interval, or the set of classes
+  bool support = false;  // say for each row and source whether it lies inside the training rows
+};
+
+struct DrawOptions {
+  std::int64_t count = 100;
+  std::uint64_t seed = 0;
+  bool noise = true;  // of observations; else of the function alone
+};
+
+// Scores of a model on a table that has the target, all from one prediction of it.
+struct Evaluation {
+  Prediction prediction;           // of all rows
+  std::vector<std::int64_t> rows;  // that have a target and a prediction
+  std::vector<bool> inside;        // for each row of the table: the target is in its interval or set
+  Scores scores;                   // of numbers
+  ClassScores class_scores;        // of classes, instead
+};
+
+// One parameter in the units of the data.
+struct ParameterValue {
+  std::string path;
+  std::vector<double> values;  // mean over members of each number
+  std::string unit;            // "d", "km", "mm^2"; "" for a pure number
+  bool fixed = false;
+};
+
+}  // namespace ick

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ick/dataset/notes.h"
+#include "ick/likelihood/predictive.h"
+#include "ick/predict/calibration.h"
+#include "ick/predict/prediction.h"
+#include "ick/table/table.h"
+
+namespace ick {
+
+// Anything that has been fitted and can predict the rows of a table: what the program, the store and comparisons see.
+// Free of torch; immutable, and safe to use from several threads.
+class Predictor {
+ public:
+  virtual ~Predictor() = default;
+
+  virtual std::string formula() const = 0;
+  virtual const ColumnInfo& target() const = 0;
+  virtual std::vector<ColumnInfo> columns() const = 0;           // that predict() reads
+  virtual std::vector<ColumnInfo> scoring_columns() const = 0;   // and those that evaluate() reads, target and weights
+  virtual const std::vector<std::string>& classes() const = 0;   // text of each; empty for a target of numbers
+  virtual Predictive predictive() const = 0;                     // distribution of an observation of numbers
+  virtual const Calibration& interval_calibration() const = 0;   // of intervals, or sets of classes
+  virtual Moments training_moments() const = 0;                  // of the (transformed) targets it was trained on
+
+  // A set of classes holds those of probability at least 1 - threshold(level), and the most probable one. Sets hold the
+  // class of a further row with probability at least `level` (split conformal prediction); all of them where there are
+  // too few rows to calibrate on.
+  double threshold(double level) const;
+
+  // DataError when a column is missing or of another type.
+  virtual Prediction predict(const Table& table, const PredictOptions& options = {},
+                             EncodingNotes* notes = nullptr) const = 0;
+  virtual std::vector<std::string> support_names() const { return {}; }  // sources that support is told for
+
+  // [draw][row], in the target's units. UsageError for classes.
+  virtual std::vector<std::vector<double>> draw(const Table& table, const DrawOptions& options = {}) const = 0;
+
+  // DataError when no row can be scored, or one has a class that no training row has.
+  Evaluation evaluate(const Table& table, double level = 0.9, EncodingNotes* notes = nullptr) const;
+
+  virtual bool has_weights() const { return false; }                          // rows count differently in scores
+  virtual double row_weight(const Table&, std::int64_t) const { return 1.0; }  // of a row of the table
+
+  virtual std::vector<ParameterValue> parameters() const { return {}; }  // of kernels
+  ParameterValue parameter(std::string_view path) const;                 // UsageError with the nearest path
+  // Standard deviation of the observation noise in the target's units (of the transformed target); not a number where
+  // it has none of one size.
+  virtual double noise_sd() const = 0;
+};
+
+}  // namespace ick
