@@ -16,7 +16,7 @@ namespace ick {
 //                         with what networks and kernels read of the rows, pixels included, and the functions
 //   train.log.jsonl       one line for each epoch
 // It appears whole or not at all. Nothing else is needed to predict.
-inline constexpr int kModelFormat = 3;
+inline constexpr int kModelFormat = 4;
 
 struct DataOrigin {
   std::string path;  // as given
