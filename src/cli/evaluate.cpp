@@ -139,9 +139,7 @@ int run_evaluate(const EvaluateRequest& request) {
     if (classes) out["classes"] = model.classes();
     fmt::print("{}\n", out.dump(2));
   } else {
-    fmt::print("{} on {} rows of {}\n", model.target().name,
-               evaluation.rows.size(),
-               request.data);
+    fmt::print("{} on {} rows of {}\n", model.target().name, evaluation.rows.size(), request.data);
     if (classes) {
       print_scores(evaluation.class_scores, model.classes());
     } else {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -51,10 +52,12 @@ Encoder assumed_encoder(const ModelSpec& spec) {
           if (reads_levels(kernel.name)) column.summary.levels = kLevelsAssumed;
           if (!has_time(kernel)) continue;
           column.summary.unit = column.unit = "d";
-          column.summary.high = column.summary.root_mean_square = convert(kYearsAssumed, "y", "d").value();
+          column.summary.high = convert(kYearsAssumed, "y", "d").value();
         }
       }
     }
+    column.summary.centre = 0.5 * (column.summary.low + column.summary.high);
+    column.summary.root_mean_square = column.summary.span() / std::sqrt(12.0);
   }
   for (const TermSpec& term : spec.terms) {
     for (const NetworkSpec& network : term.networks) {

@@ -177,7 +177,8 @@ void add_classes(const CompositePredictor& model, const Prediction& p, std::vect
   columns.push_back(std::move(set));
 }
 
-std::vector<NewColumn> new_columns(const PredictRequest& request, const CompositePredictor& model, const Prediction& p) {
+std::vector<NewColumn> new_columns(const PredictRequest& request, const CompositePredictor& model,
+                                   const Prediction& p) {
   std::vector<NewColumn> columns;
   if (model.likelihood->has_classes()) {
     add_classes(model, p, columns);
@@ -265,7 +266,8 @@ void add(EncodingNotes& all, const EncodingNotes& some) {
   for (const auto& [column, count] : some.unseen) all.unseen[column] += count;
 }
 
-void predict_rows(const PredictRequest& request, const CompositePredictor& model, const TableStream& stream, Rows& rows) {
+void predict_rows(const PredictRequest& request, const CompositePredictor& model, const TableStream& stream,
+                  Rows& rows) {
   const Table table = stream.parse(rows.from);
   check_levels(model.encoder, stream, table, rows.from.lines, request.data);
   const Prediction p = model.predict(table, request.wanted, &rows.notes);

@@ -25,7 +25,8 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
   KernelColumn fitted;
   fitted.info = column.info;
   fitted.summary.name = column.info.name;
-  fitted.fill = scaling_of(column.values, use).mean;
+  const Scaling scaling = scaling_of(column.values, use);
+  fitted.fill = scaling.mean;
   const auto& leveled = plan.level_columns;
   if (std::find(leveled.begin(), leveled.end(), column.info.name) != leveled.end()) {
     fitted.levels = levels_of(column, use);
@@ -41,7 +42,6 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
   }
   const auto unit = plan.units.find(column.info.name);
   fitted.unit = column.info.type == ColumnType::time ? "d" : unit == plan.units.end() ? "" : unit->second;
-  double squares = 0.0;
   InputSummary& summary = fitted.summary;
   summary.unit = fitted.unit;
   for (std::size_t i = 0; i < column.values.size(); ++i) {
@@ -49,11 +49,11 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
     if (!use[i] || std::isnan(value)) continue;
     summary.low = summary.rows == 0 ? value : std::min(summary.low, value);
     summary.high = summary.rows == 0 ? value : std::max(summary.high, value);
-    squares += value * value;
     ++summary.rows;
   }
   if (summary.rows == 0) refuse_nothing();
-  summary.root_mean_square = std::sqrt(squares / static_cast<double>(summary.rows));
+  summary.centre = summary.high > summary.low ? scaling.mean : summary.low;  // of a constant column to the last bit
+  summary.root_mean_square = scaling.sd;
   return fitted;
 }
 

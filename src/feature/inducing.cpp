@@ -45,25 +45,28 @@ bool purely_periodic(const std::vector<Factor>& factors) {
   return factors.size() == 1 && factors[0].structure.inputs == 1 && factors[0].row->spectrum == Spectrum::series;
 }
 
-// Linear, polynomial, categorical, constant, cosine, and products of them, whatever their parameters.
-bool has_finite_rank(const std::vector<Factor>& factors) {
-  return std::all_of(factors.begin(), factors.end(), [](const Factor& f) {
-    return f.row->spectrum == Spectrum::none || f.row->spectrum == Spectrum::origin ||
-           f.row->spectrum == Spectrum::line;
-  });
+// Two points a quarter of a turn apart carry it, and stay so when they follow its period.
+bool plane_wave(const std::vector<Factor>& factors) {
+  return factors.size() == 1 && factors[0].row->spectrum == Spectrum::line;
 }
 
 bool has_levels(const std::vector<Factor>& factors) {
   return std::any_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->inputs == Inputs::level; });
 }
 
-Placement choose(const std::vector<Factor>& factors, const std::vector<std::int64_t>& columns, Placement asked) {
+Placement choose(const std::vector<Factor>& factors, const std::vector<std::int64_t>& columns, std::int64_t count,
+                 Placement asked) {
   if (asked == Placement::grid && (columns.size() > 1 || has_levels(factors))) {
     throw UsageError("a grid of inducing points is for one column of numbers; use k-means or pivoted Cholesky");
   }
-  if (asked == Placement::one_period && !purely_periodic(factors)) {
+  if (asked == Placement::one_period && !purely_periodic(factors) && !plane_wave(factors)) {
     throw UsageError("inducing points over one period are for a periodic kernel alone on one column; use automatic");
   }
+  // As many points as the rank have to be in general position, which neither a grid nor k-means promises.
+  if (count >= rank_of(factors) && plane_wave(factors) && asked != Placement::pivoted_cholesky) {
+    return Placement::one_period;
+  }
+  if (count >= rank_of(factors)) return Placement::pivoted_cholesky;
   if (asked != Placement::automatic) return asked;
   if (purely_periodic(factors)) return Placement::one_period;
   if (has_levels(factors)) return Placement::pivoted_cholesky;
@@ -143,18 +146,23 @@ at::Tensor by_kmeans(const std::vector<Factor>& factors, const at::Tensor& rows,
 
 // Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2023): the next point is drawn in proportion to the
 // variance the points so far leave unexplained, with the first member's parameters. A row counts as explained when no
-// more than this share of its variance is left.
+// more than this share of its variance is left. Where the points are to be as many as the rank of the kernel it is the
+// row with the largest variance left: the last of few points matters, and a draw may put it next to the first.
 at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, std::int64_t count, double explained,
                                Random& random) {
   const std::int64_t n = rows.size(0);
-  if (count >= n) return rows;
+  const bool largest_first = count >= rank_of(product.terms()[0]);
+  if (count >= n && !largest_first) return rows;
   at::Tensor residual = product.diagonal(rows).detach()[0].clone();  // (n)
   const double enough = 1e-12 * residual.max().item<double>();
   const at::Tensor left_over = (explained * residual).clamp_min(enough);  // (n)
   at::Tensor columns = at::zeros({n, count}, at::kDouble);                // F, K ~ F F^T
   std::vector<std::int64_t> picked;
   while (std::ssize(picked) < count) {
-    const std::int64_t pivot = draw(at::where(residual > left_over, residual, at::zeros_like(residual)), random);
+    const at::Tensor left_of = at::where(residual > left_over, residual, at::zeros_like(residual));
+    const std::int64_t pivot = !largest_first                       ? draw(left_of, random)
+                               : left_of.max().item<double>() > 0.0 ? left_of.argmax().item<std::int64_t>()
+                                                                    : -1;
     if (pivot < 0) break;
     const std::int64_t done = std::ssize(picked);
     at::Tensor column = product.matrix(rows, rows.narrow(0, pivot, 1)).detach()[0].select(1, 0);
@@ -168,10 +176,9 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
     }
     residual[pivot] = 0.0;
   }
-  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. A kernel
-  // of finite rank never needs more; one point stands where it is zero on all rows.
-  const std::int64_t wanted =
-      explained > 0.0 || has_finite_rank(product.terms()[0]) ? std::max<std::int64_t>(1, std::ssize(picked)) : count;
+  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. One point
+  // stands where the kernel is zero on all rows.
+  const std::int64_t wanted = explained > 0.0 ? std::max<std::int64_t>(1, std::ssize(picked)) : std::min(count, n);
   while (std::ssize(picked) < wanted) {
     const std::int64_t row = random.below(n);
     if (std::find(picked.begin(), picked.end(), row) == picked.end()) picked.push_back(row);
@@ -204,7 +211,8 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
   if (x.size(0) == 0) throw DataError("there are no rows to place inducing points by; give at least one training row");
   if (count < 1) throw UsageError("a feature map needs at least one inducing point");
   InducingPoints points;
-  points.placement = choose(factors, columns, placement);
+  points.placement = choose(factors, columns, count, placement);
+  count = std::min(count, rank_of(factors));
   Random random(seed_for(seed, "inducing points"));
   switch (points.placement) {
     case Placement::automatic:
@@ -215,7 +223,7 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
     case Placement::one_period: {
       const std::int64_t column = factors[0].columns[0];
       points.origin = x.select(1, column).min().item<double>();
-      points.turns = at::arange(count, at::kDouble) / static_cast<double>(count);
+      points.turns = at::arange(count, at::kDouble) / (plane_wave(factors) ? 4.0 : static_cast<double>(count));
       const double period =
           product.parameters().natural()[0][factors[0].first_parameter + 1].item<double>();  // variance, period, ...
       points.z = at::zeros({count, x.size(1)}, at::kDouble);
@@ -232,10 +240,13 @@ InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int
   return points;
 }
 
-InducingPoints restore_points(const Kernel& product, const StateReader& state, Placement placement, bool trained) {
+InducingPoints restore_points(const Kernel& product, const StateReader& state, std::int64_t count, Placement placement,
+                              bool trained) {
   const std::vector<Factor>& factors = product.terms().at(0);
   InducingPoints points;
-  points.placement = choose(factors, used_columns(factors), placement);
+  points.placement = choose(factors, used_columns(factors), count, placement);
+  const bool stands_still = plane_wave(factors) && state.has("points");  // as those of a cosine did up to format 3
+  if (points.placement == Placement::one_period && stands_still && !trained) points.placement = Placement::grid;
   if (points.placement == Placement::one_period && !trained) {
     points.turns = state.numbers("turns", {StateReader::kAny});
     points.origin = state.numbers("origin", {1}).item<double>();

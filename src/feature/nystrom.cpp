@@ -55,6 +55,8 @@ void embed_row(const Layout& layout, const double* x, double* to, std::int64_t s
       double point[3];
       place_to_point(x[f.columns[0]], x[f.columns[1]], point);
       for (const double coordinate : point) *to = coordinate, to += step;
+    } else if (!f.centre.empty()) {
+      for (std::size_t d = 0; d < f.columns.size(); ++d) *to = x[f.columns[d]] - f.centre[d], to += step;
     } else {
       for (const std::int64_t column : f.columns) *to = x[column], to += step;
     }
@@ -310,7 +312,8 @@ NystromMap::NystromMap(const Kernel& product, const at::Tensor& x, const MapOpti
                  options) {}
 
 NystromMap::NystromMap(const Kernel& product, const StateReader& state, const MapOptions& options)
-    : NystromMap(product, restore_points(product, state, options.placement, options.train_points), options) {}
+    : NystromMap(product, restore_points(product, state, options.features, options.placement, options.train_points),
+                 options) {}
 
 NystromMap::NystromMap(const Kernel& product, InducingPoints placed, const MapOptions& options)
     : FeatureMap(options.dtype), kernel_(product), options_(options), points_(std::move(placed)) {
@@ -336,8 +339,8 @@ at::Tensor NystromMap::points() const {
 }
 
 MapReport NystromMap::report() const {
-  return {"nystrom (" + placement_name(points_.placement) + ", " + std::to_string(features()) + " points" +
-              (options_.train_points ? ", trained)" : ")"),
+  return {"nystrom (" + placement_name(points_.placement) + ", " + std::to_string(features()) +
+              (features() == 1 ? " point" : " points") + (options_.train_points ? ", trained)" : ")"),
           jitter_steps_, jitter_of_step(jitter_steps_)};
 }
 

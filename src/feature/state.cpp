@@ -48,6 +48,10 @@ void StateReader::refuse(const std::string& name, const std::string& found) cons
                   "; restore it with the kernel and the options it was saved with");
 }
 
+bool StateReader::has(const std::string& name) const {
+  return std::any_of(state_.begin(), state_.end(), [&](const auto& each) { return each.first == prefix_ + name; });
+}
+
 at::Tensor StateReader::find(const std::string& name, at::ScalarType dtype, const Sizes& sizes) const {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return at::empty(sizes, dtype);
   const at::Tensor tensor = find_tensor(state_, prefix_ + name);

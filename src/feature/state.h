@@ -42,6 +42,8 @@ class StateReader {
   // The same for int64, from `low` to `high`.
   at::Tensor integers(const std::string& name, const Sizes& sizes, std::int64_t low, std::int64_t high) const;
 
+  bool has(const std::string& name) const;
+
   [[noreturn]] void refuse(const std::string& name, const std::string& found) const;
 
  private:

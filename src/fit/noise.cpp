@@ -54,8 +54,8 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
 }
 
 std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,
-                                                   const FitOptions& options, const Unseen& unseen,
-                                                   const FitHooks& hooks) {
+                                                          const FitOptions& options, const Unseen& unseen,
+                                                          const FitHooks& hooks) {
   Table rows;
   rows.rows = unseen.rows.size();
   rows.images = table.images;

@@ -29,7 +29,7 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
 
 // A model of log (y - m)^2, fitted on these rows of the table. Its mean is log sigma^2, up to a constant.
 std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,
-                                                   const FitOptions& options, const Unseen& unseen,
-                                                   const FitHooks& hooks);
+                                                          const FitOptions& options, const Unseen& unseen,
+                                                          const FitHooks& hooks);
 
 }  // namespace ick

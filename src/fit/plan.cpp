@@ -266,6 +266,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
+  limit_features(plan.spec, plan.encoder);
   choose_options(plan.spec, count_of(plan.training), plan);
   check_noise(plan);
   if (count_of(plan.validation) == 0) {

@@ -19,6 +19,8 @@ struct Categorical {
       ParameterDeclaration{"variance", Shape::per_level, Constraint::positive(), Unit::target_squared, start::half,
                            "1/2"}};
 
+  static constexpr std::int64_t rank(const Structure& s) { return s.levels; }
+
   template <class At>
   static auto value(const At& at) {
     const auto a = at.x(0), b = at.y(0);

@@ -4,7 +4,8 @@
 
 #include "kernel/radial.h"
 
-// Kernels of products of inputs, not stationary: they know where zero is.
+// Kernels of products of inputs, not stationary: they know where zero is. Zero is the mean of the training rows: the
+// formulas below see x - centre.
 namespace ick {
 
 struct Constant {
@@ -14,6 +15,8 @@ struct Constant {
   static constexpr Spectrum spectrum = Spectrum::origin;
   static constexpr std::array parameters = {kVariance};
 
+  static constexpr std::int64_t rank(const Structure&) { return 1; }
+
   template <class At>
   static auto value(const At& at) {
     return at.p(0);
@@ -22,12 +25,16 @@ struct Constant {
 
 struct Linear {
   static constexpr std::string_view name = "linear";
-  static constexpr std::string_view formula = "sum_d variance_d x_d x'_d";
+  static constexpr std::string_view formula =
+      "sum_d variance_d (x_d - c_d) (x'_d - c_d), c the mean of the training rows";
   static constexpr Inputs inputs = Inputs::numbers;
+  static constexpr bool centred = true;
   static constexpr Spectrum spectrum = Spectrum::none;
   static constexpr std::array parameters = {ParameterDeclaration{"variance", Shape::per_input, Constraint::positive(),
                                                                  Unit::none, start::linear_variance,
-                                                                 "1 / (D mean square of x_d)"}};
+                                                                 "1 / (D variance of x_d)"}};
+
+  static constexpr std::int64_t rank(const Structure& s) { return s.inputs; }
 
   template <class At>
   static auto value(const At& at) {
@@ -37,15 +44,24 @@ struct Linear {
 
 struct Polynomial {
   static constexpr std::string_view name = "polynomial";
-  static constexpr std::string_view formula = "variance (offset + sum_d x_d x'_d / lengthscale_d^2)^degree";
+  static constexpr std::string_view formula =
+      "variance (offset + sum_d (x_d - c_d) (x'_d - c_d) / lengthscale_d^2)^degree, c the mean of the training rows";
   static constexpr Inputs inputs = Inputs::numbers;
+  static constexpr bool centred = true;
   static constexpr Spectrum spectrum = Spectrum::none;
   static constexpr std::array parameters = {
       ParameterDeclaration{"variance", Shape::scalar, Constraint::positive(), Unit::target_squared,
                            start::polynomial_variance, "2^-degree"},
       ParameterDeclaration{"offset", Shape::scalar, Constraint::positive(), Unit::none, start::one, "1"},
       ParameterDeclaration{"lengthscale", Shape::per_input, Constraint::positive(), Unit::input, start::dot_lengthscale,
-                           "root mean square of x_d, times sqrt(D)"}};
+                           "standard deviation of x_d, times sqrt(D)"}};
+
+  // Monomials of degree q or less in D inputs: binomial(D + q, q). Counting ends where no map has as many features.
+  static constexpr std::int64_t rank(const Structure& s) {
+    std::int64_t count = 1;
+    for (int i = 1; i <= s.degree && count < 1'000'000'000; ++i) count = count * (s.inputs + i) / i;
+    return count;
+  }
 
   template <class At>
   static auto value(const At& at) {

@@ -202,7 +202,7 @@ void parameter_gradient(const Work& work, int first, const double* g, double* d_
 
 template <class K, int n>
 void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
-  if constexpr (std::is_same_v<K, Periodic>) {
+  if constexpr (K::spectrum == Spectrum::series || K::spectrum == Spectrum::line) {
     if (work.follows >= first && work.follows < first + n) {
       return parameter_gradient<K, n, Dual<n>>(work, first, g, d_theta);
     }

@@ -23,7 +23,7 @@ struct FusedPoints {
   int points = 0;  // p
   int inputs = 0;
 
-  // Points of a kernel on one input that move with a parameter: dz_i / dtheta[follows] = velocity[i].
+  // Points of one kernel whose first input moves with a parameter: dz_i0 / dtheta[follows] = velocity[i].
   int follows = -1;
   const double* velocity = nullptr;  // (p)
 };

@@ -52,6 +52,9 @@ class Binder {
     factor.columns = columns_of(spec);
     check_inputs(spec, factor);
     factor.structure = structure_of(spec, factor);
+    if (factor.row->centred) {
+      for (const std::int64_t column : factor.columns) factor.centre.push_back(inputs_[column].centre);
+    }
     check_argument_names(spec, *factor.row);
     factor.first_parameter = parameters_.size();
     std::string prefix = term + "." + column_text(spec) + spec.name;
@@ -321,11 +324,22 @@ Kernel Kernel::factor(std::size_t t, std::size_t f) const { return {parameters_,
 
 at::Tensor Kernel::embed(const Factor& f, const at::Tensor& x) {
   const at::Tensor picked = x.index_select(-1, at::tensor(f.columns, at::kLong));
+  if (!f.centre.empty()) return picked - at::tensor(f.centre, at::kDouble);
   if (f.row->inputs != Inputs::place) return picked;
   const at::Tensor radians = picked * (std::numbers::pi / 180.0);
   const at::Tensor latitude = radians.select(-1, 0), longitude = radians.select(-1, 1);
   return kEarthRadius *
          at::stack({latitude.cos() * longitude.cos(), latitude.cos() * longitude.sin(), latitude.sin()}, -1);
+}
+
+std::int64_t rank_of(const std::vector<Factor>& product) {
+  constexpr std::int64_t kEnough = 1 << 30;  // more than any map has, and its square is still a number
+  std::int64_t rank = 1;
+  for (const Factor& f : product) {
+    if (f.row->rank == nullptr) return kNoRank;
+    rank = std::min(kEnough, rank * std::min(kEnough, f.row->rank(f.structure)));
+  }
+  return rank;
 }
 
 void check_levels(const Factor& f, const at::Tensor& x) {
@@ -406,7 +420,9 @@ std::vector<InputSummary> summarise(const at::Tensor& x, const std::vector<std::
       const at::Tensor column = x.select(1, d).detach().to(at::kDouble);
       summary.low = column.min().item<double>();
       summary.high = column.max().item<double>();
-      summary.root_mean_square = column.square().mean().sqrt().item<double>();
+      // a constant column is its own mean, to the last bit
+      summary.centre = summary.high > summary.low ? column.mean().item<double>() : summary.low;
+      summary.root_mean_square = (column - summary.centre).square().mean().sqrt().item<double>();
       if (!std::isfinite(summary.low) || !std::isfinite(summary.high)) {
         throw DataError("column \"" + summary.name + "\" holds a value that is not finite; a kernel needs every value");
       }

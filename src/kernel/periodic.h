@@ -46,6 +46,8 @@ struct Cosine {
   static constexpr Spectrum spectrum = Spectrum::line;
   static constexpr std::array parameters = {kVariance, kPeriod};
 
+  static constexpr std::int64_t rank(const Structure&) { return 2; }  // cosine and sine of the phase
+
   template <class At>
   static auto value(const At& at) {
     return at.p(0) *

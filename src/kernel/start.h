@@ -47,7 +47,7 @@ inline double mixture_mean(const StartContext& at) {
 
 inline double mixture_scale(const StartContext& at) { return 0.5 / at.inputs[at.input].span() * spread(at); }
 
-// Root mean square of the input, so that sum_d x_d^2 / l_d^2 is about one.
+// Standard deviation of the input, so that sum_d (x_d - c_d)^2 / l_d^2 is about one.
 inline double dot_lengthscale(const StartContext& at) {
   const double size = at.inputs[at.input].root_mean_square;
   return (size > 0.0 ? size : 1.0) * std::sqrt(static_cast<double>(at.inputs.size()));

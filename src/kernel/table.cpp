@@ -47,13 +47,25 @@ constexpr double smoothness_of() {
   return 0.0;
 }
 
+template <class K>
+constexpr bool is_centred() {
+  if constexpr (requires { K::centred; }) return K::centred;
+  return false;
+}
+
+template <class K>
+constexpr auto rank_function() -> std::int64_t (*)(const Structure&) {
+  if constexpr (requires(const Structure& s) { K::rank(s); }) return K::rank;
+  return nullptr;
+}
+
 template <std::size_t... i>
 std::array<KernelRow, sizeof...(i)> make_rows(std::index_sequence<i...>) {
   const auto row = [](int index, auto kernel) {
     using K = decltype(kernel);
     static_assert(K::parameters.size() <= kMostParameters);
-    return KernelRow{index,         K::name,       K::formula, K::inputs, K::spectrum, smoothness_of<K>(),
-                     K::parameters, plain_value<K>};
+    return KernelRow{index,         K::name,        K::formula,      K::inputs,         K::spectrum, smoothness_of<K>(),
+                     K::parameters, plain_value<K>, is_centred<K>(), rank_function<K>()};
   };
   return {row(i, std::tuple_element_t<i, KernelList>{})...};
 }

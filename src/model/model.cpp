@@ -74,6 +74,18 @@ void Model::make_kernel(const Encoder& encoder) {
   kernel_ = std::make_unique<Kernel>(all, inputs, options);
 }
 
+void limit_features(ModelSpec& spec, const Encoder& encoder) {
+  std::vector<InputSummary> inputs;
+  for (const KernelColumn& column : encoder.kernel_columns) inputs.push_back(column.summary);
+  for (TermSpec& term : spec.terms) {
+    if (term.kernels.empty() || term.map != MapKind::nystrom) continue;
+    const Kernel kernel(term.kernels, inputs);
+    std::int64_t most = 1;
+    for (const std::vector<Factor>& product : kernel.terms()) most = std::max(most, rank_of(product));
+    term.features = std::min(term.features, most);
+  }
+}
+
 MapOptions Model::map_options(std::size_t t) const {
   const TermSpec& term = spec_.terms[t];
   MapOptions options;

@@ -119,8 +119,9 @@ at::Tensor CompositePredictor::noise_variance(const Table& table, const Dataset&
   return error.defined() ? variance + error : variance;
 }
 
-Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
-                                 double level, const at::Tensor& offset) const {
+Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor& variance,
+                                        const at::Tensor& noise_variance, double level,
+                                        const at::Tensor& offset) const {
   if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
   const double width = calibration.half_width(level);
   const Scaling& scaling = encoder.target_scaling;

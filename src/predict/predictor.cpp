@@ -20,14 +20,14 @@ std::vector<std::int64_t> class_codes(const Column& column, const std::vector<st
     const double value = column.values[i];
     if (std::isnan(value)) continue;
     const bool level = column.info.type == ColumnType::category;
-    const std::string text = !level          ? number_text(value)
+    const std::string text = !level         ? number_text(value)
                              : value >= 0.0 ? column.info.levels[static_cast<std::size_t>(value)]
                                             : "";
     const auto found = std::find(classes.begin(), classes.end(), text);
     if (found == classes.end()) {
       throw DataError("the target, column \"" + target + "\", has" +
-                      (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " +
-                      std::to_string(i + 1) + " that no training row has; the model knows " + join_words(classes));
+                      (text.empty() ? " a class" : " the class \"" + text + "\"") + " in row " + std::to_string(i + 1) +
+                      " that no training row has; the model knows " + join_words(classes));
     }
     codes[i] = found - classes.begin();
   }
@@ -52,7 +52,9 @@ Evaluation Predictor::evaluate(const Table& table, double level, EncodingNotes* 
   found.inside.assign(static_cast<std::size_t>(table.rows), false);
   const Prediction& p = found.prediction;
   const Column& target = table.column(this->target().name);
-  if (notes != nullptr) notes->without_target += std::count_if(target.values.begin(), target.values.end(), [](double v) { return std::isnan(v); });
+  if (notes != nullptr)
+    notes->without_target +=
+        std::count_if(target.values.begin(), target.values.end(), [](double v) { return std::isnan(v); });
   if (!classes().empty()) {
     const std::vector<std::int64_t> codes = class_codes(target, classes(), this->target().name);
     std::vector<std::int64_t> seen;
@@ -81,8 +83,9 @@ Evaluation Predictor::evaluate(const Table& table, double level, EncodingNotes* 
     if (weighted) weights.push_back(row_weight(table, i));
   }
   if (found.rows.empty()) refuse_nothing(this->target().name);
-  found.scores = score(predictive(), y, location, scale, training_moments(),
-                       [&](double each) { return interval_calibration().half_width(each); }, weights);
+  found.scores = score(
+      predictive(), y, location, scale, training_moments(),
+      [&](double each) { return interval_calibration().half_width(each); }, weights);
   return found;
 }
 
@@ -94,7 +97,7 @@ ParameterValue Predictor::parameter(std::string_view path) const {
   }
   const std::string guess = did_you_mean(path, paths);
   throw UsageError("no parameter named \"" + std::string(path) + "\"" +
-                   (!guess.empty()   ? guess
+                   (!guess.empty()  ? guess
                     : paths.empty() ? "; the model has no kernel"
                                     : "; there are " + join_words(paths)));
 }

@@ -56,6 +56,7 @@ Json to_json(const KernelColumn& column) {
   json["kernel_levels"] = column.levels;
   json["fill"] = column.fill;
   json["range"] = {s.low, s.high};
+  json["centre"] = s.centre;
   json["root_mean_square"] = s.root_mean_square;
   json["rows"] = s.rows;
   json["frequencies"] = s.frequencies;
@@ -73,6 +74,7 @@ KernelColumn kernel_column_from(const Json& json) {
   s.unit = column.unit;
   s.low = json.at("range").at(0);
   s.high = json.at("range").at(1);
+  s.centre = json.value("centre", 0.0);  // up to format 3 nothing was taken off
   s.root_mean_square = json.at("root_mean_square");
   s.rows = json.at("rows");
   s.levels = static_cast<int>(column.levels.size());

@@ -87,7 +87,8 @@ TensorState below(const TensorState& state, const std::string& prefix) {
 
 constexpr char kNoisePrefix[] = "noise_model.";
 
-TensorState with_noise(TensorState state, const CompositePredictor& model, TensorState (*state_of)(const CompositePredictor&)) {
+TensorState with_noise(TensorState state, const CompositePredictor& model,
+                       TensorState (*state_of)(const CompositePredictor&)) {
   if (model.noise_model == nullptr) return state;
   const TensorState noise = prefixed(state_of(*model.noise_model), kNoisePrefix);
   state.insert(state.end(), noise.begin(), noise.end());
@@ -199,8 +200,8 @@ void refuse_code(const Formula& formula, const std::string& path) {
 
 // A model of its parts; the noise's model, if there is one, is a part of it.
 CompositePredictor fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
-                        const std::vector<std::string>& columns, const std::string& directory,
-                        const LoadOptions& options) {
+                               const std::vector<std::string>& columns, const std::string& directory,
+                               const LoadOptions& options) {
   CompositePredictor model;
   model.encoder = encoder_from_json(json.at("encoder"));
   model.noise = json.at("noise");
@@ -225,9 +226,9 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   if (json.contains("noise_model")) {
     std::vector<std::string> with_sigma = columns;
     with_sigma.emplace_back("sigma");
-    model.noise_model =
-        std::make_shared<CompositePredictor>(fitted_from(json.at("noise_model"), below(weights, kNoisePrefix),
-                                                  below(posterior, kNoisePrefix), with_sigma, directory, options));
+    model.noise_model = std::make_shared<CompositePredictor>(
+        fitted_from(json.at("noise_model"), below(weights, kNoisePrefix), below(posterior, kNoisePrefix), with_sigma,
+                    directory, options));
   }
   return model;
 }

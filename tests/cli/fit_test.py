@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """fit, predict, evaluate, verify: what scripts rely on.   fit_test.py PROGRAM"""
 import csv
+import datetime
 import gzip
 import io
 import json
 import math
 import os
 import pty
+import random
 import re
 import shutil
 import statistics
@@ -43,6 +45,42 @@ class Table(FolderCase):
         (cls.folder / "t.csv").write_text(csv_text(cls.table))
         cls.fitted = cls.run_ick("fit", "t.csv", "y ~ mlp(x, z)", "--out", "m", *quick())
         cls.predicted = cls.run_ick("predict", "m", "t.csv")
+
+
+class Lines(FolderCase):
+    """linear() has an intercept wherever its column lies."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        draw = random.Random(5)
+        start = datetime.date(2019, 1, 1)
+        cls.table = [{"x": f"{280 + 0.2 * i:.1f}", "date": str(start + datetime.timedelta(days=i)),
+                      "z": f"{draw.gauss(0, 1):.4f}", "y": f"{7.5 - 0.13 * 0.2 * i:.6f}"} for i in range(101)]
+        (cls.folder / "line.csv").write_text(csv_text(cls.table))
+
+    def check(self, name, formula, *options):
+        self.run_ick("fit", "line.csv", formula, "--out", name, *options)
+        mean = [float(line["mean"]) for line in csv.DictReader(io.StringIO(
+            self.run_ick("predict", name, "line.csv").stdout))]
+        y = [float(row["y"]) for row in self.table]
+        missed = sum((a - b) ** 2 for a, b in zip(mean, y))
+        self.assertGreater(1 - missed / (len(y) * statistics.pvariance(y)), 0.999, formula)
+
+    def test_exact_lines(self):
+        self.check("number", "y ~ linear(x)")
+        self.check("date", "y ~ linear(date)")
+        self.check("both", "y ~ linear(x, date)")
+        self.check("square", "y ~ polynomial(x)")
+        self.check("network", "y ~ linear(x) + mlp(z)", "--seed", "1")
+
+    def test_one_feature_is_enough(self):
+        said = self.run_ick("explain", "y ~ linear(x, points=50) + linear(x, z) + mlp(z) * linear(date)", "line.csv",
+                            "--json")
+        self.assertEqual([term["features"] for term in json.loads(said.stdout)["terms"]], [1, 2, 1])
+        said = self.run_ick("fit", "line.csv", "y ~ linear(x) + cosine(date, points=7)", "--out", "said")
+        self.assertIn("term: linear(x), 1 feature\n", said.stdout + said.stderr)
+        self.assertIn("term: cosine(date), 2 features\n", said.stdout + said.stderr)
 
 
 class Predict(Table):

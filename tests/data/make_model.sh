@@ -38,3 +38,5 @@ keep "model_v$version" \
   'temperature ~ mlp(wind, site, layers=[4]) * periodic(day, period=1y, points=4) + linear(wind)' --members 2 --epochs 20
 keep "model_v${version}_kernels" \
   'temperature ~ periodic(day, period=1y, points=6) + matern32(wind, points=5)'
+keep "model_v${version}_ranks" \
+  'temperature ~ cosine(day, period=1y, points=6) + polynomial(wind, points=5) * linear(day) + linear(day, points=4) + categorical(site)'

@@ -50,8 +50,18 @@ TEST(Encoder, ScalesByTheTrainingRowsAlone) {
   EXPECT_DOUBLE_EQ(k.fill, 3.0);
   EXPECT_EQ(k.summary.low, 1.0);
   EXPECT_EQ(k.summary.high, 6.0);
-  EXPECT_DOUBLE_EQ(k.summary.root_mean_square, std::sqrt(41.0 / 3.0));
+  EXPECT_DOUBLE_EQ(k.summary.centre, 3.0);
+  EXPECT_DOUBLE_EQ(k.summary.root_mean_square, std::sqrt(14.0 / 3.0));
   EXPECT_EQ(k.summary.rows, 3);
+}
+
+// The mean of many equal numbers is another number; a centre beside them would make a tiny scale of nothing.
+TEST(Encoder, AConstantColumnIsItsOwnCentre) {
+  const Table table =
+      table_of({column_of("a", std::vector<double>(7, 300.1)), column_of("y", {4.0, 8.0, 500.0, 0.0, 1.0, 2.0, 3.0})});
+  const Encoder encoder = fit_encoder(table, plan_of({"a"}, {}), std::vector<bool>(7, true));
+  EXPECT_EQ(encoder.kernel_columns[0].summary.centre, 300.1);
+  EXPECT_EQ(encoder.kernel_columns[0].summary.root_mean_square, 0.0);
 }
 
 // Many rows go through blocks that workers share out: against sums in long double, and the same for any number of them.

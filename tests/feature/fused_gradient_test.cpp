@@ -85,6 +85,9 @@ const std::vector<GradientCase> kFixedPoints = {
     {"categorical(level)"},
     {"categorical(level) * rational_quadratic(x)"},
     {"polynomial(x, t, degree=3)"},
+    {"linear(x, t, u)"},
+    {"cosine(x, t)"},
+    {"cosine(t) * linear(x) + cosine(x)"},
     {"rbf(x) * (periodic(t) + linear(u)) + cosine(v)"},
 };
 const std::vector<GradientCase> kTrainedPoints = {

@@ -69,6 +69,10 @@ TEST(Inducing, AutomaticPlacementSuitsTheKernel) {
   EXPECT_EQ(chosen("rbf(lat, lon, sphere)"), Placement::kmeans);
   EXPECT_EQ(chosen("categorical(level)"), Placement::pivoted_cholesky);
   EXPECT_EQ(chosen("rbf(x) * categorical(level)"), Placement::pivoted_cholesky);
+  EXPECT_EQ(chosen("linear(x)"), Placement::pivoted_cholesky);
+  EXPECT_EQ(chosen("linear(x, t)"), Placement::pivoted_cholesky);
+  EXPECT_EQ(chosen("polynomial(x, t, u)"), Placement::kmeans) << "ten features would carry it, eight do not";
+  EXPECT_EQ(chosen("cosine(x, t)"), Placement::one_period);
 }
 
 TEST(Inducing, PeriodicPointsCoverOnePeriodAndFollowIt) {
@@ -96,6 +100,23 @@ TEST(Inducing, PeriodicPointsFollowTheMembersOwnPeriods) {
     options.path = path;
     const auto map = make_feature_map(kernel, x, options);
     EXPECT_LE(largest(gram((*map)(x)) - kernel.matrix(x, x).detach()), 1e-6);
+  }
+}
+
+// Two fixed points would fall half a period apart, where they say the same, for some period.
+TEST(Inducing, PointsOfACosineFollowItsPeriod) {
+  const at::Tensor x =
+      at::stack({at::linspace(2.0, 402.0, 90, at::kDouble), at::linspace(-7.0, 1.0, 90, at::kDouble)}, 1);
+  Kernel kernel = kernel_on("cosine(s, t, period=[24, 3])", x, {"s", "t"}, {}, {2, 0});
+  for (const Path path : {Path::fused, Path::reference}) {
+    MapOptions options = exact(24);
+    options.path = path;
+    const auto map = make_feature_map(kernel, x, options);
+    for (const double period : {24.0, 12.0, 6.0, 31.7, 1000.0}) {
+      kernel.parameters().set("term1.s_t.cosine.period",
+                              at::tensor({period, 2.0, 1.5 * period, 0.7}, at::kDouble).view({2, 2}));
+      EXPECT_LE(largest(gram((*map)(x)) - kernel.matrix(x, x).detach()), 1e-6) << period;
+    }
   }
 }
 

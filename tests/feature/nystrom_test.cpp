@@ -23,10 +23,9 @@ MapOptions exact(std::int64_t features, Placement placement = Placement::automat
 // by more than j = 1e-8 of the mean diagonal; the factor 3 leaves room for rounding.
 TEST(Nystrom, FullRankReproducesTheKernelToTheJitter) {
   const at::Tensor x = feature_rows(40, 3, 2.0);
-  for (const char* formula :
-       {"rbf(x)", "matern12(x, t)", "matern52(x, t, u)", "rational_quadratic(t)", "periodic(x)", "linear(x, t)",
-        "polynomial(x)", "cosine(t)", "spectral_mixture(x)", "matern32(lat, lon, sphere)", "rbf(x) * periodic(t)",
-        "categorical(level) * rbf(x) * matern32(lat, lon, sphere)"}) {
+  for (const char* formula : {"rbf(x)", "matern12(x, t)", "matern52(x, t, u)", "rational_quadratic(t)", "periodic(x)",
+                              "linear(x, t) * rbf(u)", "spectral_mixture(x)", "matern32(lat, lon, sphere)",
+                              "rbf(x) * periodic(t)", "categorical(level) * rbf(x) * matern32(lat, lon, sphere)"}) {
     const Kernel kernel = feature_kernel(formula, 2);
     const NystromMap map(kernel, x, exact(40, Placement::pivoted_cholesky));
     const at::Tensor k = kernel.matrix(x, x).detach();
@@ -36,6 +35,49 @@ TEST(Nystrom, FullRankReproducesTheKernelToTheJitter) {
     EXPECT_EQ(map.report().jitter_steps, 0) << formula;
     EXPECT_DOUBLE_EQ(map.report().largest_jitter, 1e-8) << formula;
   }
+}
+
+// Kernels of finite rank are carried whole by as many features, by any placement, at rows between and beyond the points,
+// with parameters that the points were not chosen for.
+TEST(Nystrom, AsManyPointsAsTheRankCarryTheWholeKernel) {
+  struct Case {
+    std::string formula;
+    std::int64_t rank;
+  };
+  const at::Tensor x = feature_rows(200, 3, 2.0) + 5.0 * at::tensor({1, 1, 1, 1, 0, 0, 0}, at::kDouble);
+  const at::Tensor other = feature_rows(50, 4, 2.0) + 5.0 * at::tensor({1, 1, 1, 1, 0, 0, 0}, at::kDouble);
+  for (const Case& each :
+       {Case{"linear(x)", 1}, Case{"linear(x, t)", 2}, Case{"linear(x, t, u, v)", 4}, Case{"constant()", 1},
+        Case{"constant(x)", 1}, Case{"categorical(level)", 4}, Case{"polynomial(x)", 3}, Case{"polynomial(x, t)", 6},
+        Case{"polynomial(x, t, u, degree=3)", 20}, Case{"cosine(t)", 2}, Case{"cosine(x, t)", 2},
+        Case{"linear(x) * categorical(level)", 4}, Case{"linear(x, t) * linear(u)", 2},
+        Case{"cosine(x) * linear(t)", 2}, Case{"constant() * polynomial(x)", 3}}) {
+    for (const Placement placement : {Placement::automatic, Placement::kmeans, Placement::pivoted_cholesky}) {
+      for (const Path path : {Path::fused, Path::reference}) {
+        Kernel kernel = kernel_on(each.formula, x, kFeatureColumns, kFeatureLevels, {3, 5});
+        MapOptions options = exact(40, placement);
+        options.path = path;
+        const auto map = make_feature_map(kernel, x, options);
+        EXPECT_EQ(map->features(), each.rank) << each.formula;
+        if (each.formula.find("cosine(x) *") == std::string::npos && placement == Placement::automatic) {
+          scatter_parameters(kernel, 9);
+        }
+        const at::Tensor k = kernel.matrix(other, other).detach();
+        EXPECT_LT(largest(gram((*map)(other)) - k), 1e-6 * std::max(1.0, largest(k)))
+            << each.formula << ", " << map->report().name;
+      }
+    }
+  }
+}
+
+TEST(Nystrom, FewerPointsThanTheRankAreAsAsked) {
+  const at::Tensor x = feature_rows(100, 3, 2.0);
+  for (const auto& [placement, name] : {std::pair{Placement::automatic, "k-means"}, {Placement::kmeans, "k-means"}}) {
+    const auto map = make_feature_map(feature_kernel("polynomial(x, t)"), x, exact(5, placement));
+    EXPECT_EQ(map->report().name, "nystrom (" + std::string(name) + ", 5 points)");
+  }
+  EXPECT_EQ(make_feature_map(feature_kernel("linear(x)"), x, exact(5))->report().name,
+            "nystrom (pivoted Cholesky, 1 point)");
 }
 
 // Algorithm 1 of the paper as printed: z = U k(Z, x), U^T U = (K + jitter)^-1, from a Cholesky factor of the inverse.
@@ -128,13 +170,16 @@ TEST(Nystrom, LargeDiagonalsNeedNoFurtherJitter) {
   }
 }
 
+// A cosine of period 0.7, but for a decay that no double shows: a kernel of no finite rank, which takes all points.
+constexpr char kWave[] = "spectral_mixture(x, components=1, weight=1, mean=1.4285714285714286, scale=1e-40)";
+
 // A cosine 1e9 periods away: the rounding of t / period is 1e-7 turns, so the matrix is indefinite by more than the
 // first jitter. Its smallest eigenvalue says which rung is the first to hold.
 TEST(Nystrom, ClimbsTheJitterLadderAsFarAsTheSmallestEigenvalueAsks) {
   bool climbed = false;
   for (const double range : {1e5, 1e9, 3e10, 1e12}) {
     const at::Tensor x = range * feature_rows(33, 8, 1.0).narrow(1, 0, 1);
-    const Kernel kernel = kernel_on("cosine(x, period=0.7)", x, {"x"});
+    const Kernel kernel = kernel_on(kWave, x, {"x"});
     const auto eigenvalues = at::linalg_eigvalsh(kernel.matrix(x, x).detach()[0]);
     int expected = 0;
     while (1e-8 * std::pow(10.0, expected) < -eigenvalues[0].item<double>()) ++expected;
@@ -155,7 +200,7 @@ TEST(Nystrom, ClimbsTheJitterLadderAsFarAsTheSmallestEigenvalueAsks) {
 
 TEST(Nystrom, SaysWhenNoJitterIsEnough) {
   const at::Tensor x = 1e17 * feature_rows(33, 8, 1.0).narrow(1, 0, 1);
-  const Kernel kernel = kernel_on("cosine(x, period=0.7)", x, {"x"});
+  const Kernel kernel = kernel_on(kWave, x, {"x"});
   for (const Path path : {Path::fused, Path::reference}) {
     MapOptions options = exact(33, Placement::kmeans);
     options.path = path;

@@ -157,7 +157,8 @@ TEST_P(Posteriors, CanBeInterrupted) {
   hooks.interrupted = [] { return true; };
   EXPECT_THROW(fit(table, formula, options, hooks), Interrupted);
   ASSERT_FALSE(kept.phase.empty());
-  const CompositePredictor whole = fit(table, formula, options).model, again = fit(table, formula, options, {}, &kept).model;
+  const CompositePredictor whole = fit(table, formula, options).model,
+                           again = fit(table, formula, options, {}, &kept).model;
   EXPECT_EQ(whole.predict(table).sd, again.predict(table).sd);
 }
 
@@ -172,7 +173,8 @@ TEST(Posteriors, OfIdenticalRows) {
   columns.emplace_back("y", y);
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
     SCOPED_TRACE(posterior);
-    const CompositePredictor model = fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
+    const CompositePredictor model =
+        fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
     const Prediction p = model.predict(make_table(columns));
     for (const double sd : p.sd) EXPECT_TRUE(std::isfinite(sd) && sd > 0.0);
     EXPECT_NEAR(p.sd[0], 1.0, 0.5);

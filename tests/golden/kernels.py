@@ -5,10 +5,11 @@ Run in this folder:  /usr/bin/python3 kernels.py > kernels.csv     (numpy and sc
 
 Each kernel is computed from its definition by another road than the library takes: Matern by the Bessel function K_nu,
 periodic by its Fourier series, mixtures by complex characteristic functions, the rational quadratic by its integral
-over Gaussians, the sphere by the haversine. A new kernel needs a function here and a line in CASES.
+over Gaussians, the sphere by the haversine, centred products in rational numbers, without rounding. A new kernel needs a function here and a line in CASES.
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from scipy import special, stats
@@ -29,6 +30,22 @@ def polynomial(p, x, y, s):
     n, offset = s["degree"], p[1]
     dot = math.fsum(a * b / l**2 for a, b, l in zip(x, y, p[2:]))
     return p[0] * math.fsum(math.comb(n, k) * offset ** (n - k) * dot**k for k in range(n + 1))
+
+
+def exact_dot(weights, x, y, centre):
+    """sum_d w_d (x_d - c_d) (y_d - c_d), multiplied out."""
+    rows = [map(Fraction, each) for each in (weights, x, y, centre)]
+    return sum(w * a * b - w * c * a - w * c * b + w * c * c for w, a, b, c in zip(*rows))
+
+
+def centred_linear(p, x, y, s, centre):
+    return float(exact_dot(p, x, y, centre))
+
+
+def centred_polynomial(p, x, y, s, centre):
+    dot = exact_dot([1 / Fraction(l) ** 2 for l in p[2:]], x, y, centre)
+    n, offset = s["degree"], Fraction(p[1])
+    return float(Fraction(p[0]) * sum(math.comb(n, k) * offset ** (n - k) * dot**k for k in range(n + 1)))
 
 
 def cosine(p, x, y, s):
@@ -159,11 +176,23 @@ CASES = [
 ]
 
 
+# The same of kernels that have their zero at the centre of each column.
+CENTRED = [
+    ("linear", ANY, lambda s: positive(s["inputs"]), centred_linear),
+    ("polynomial", POLYNOMIALS, lambda s: positive(2 + s["inputs"]), centred_polynomial),
+]
+
+
 def text(values):
     return " ".join(repr(float(v)) for v in values)
 
 
-print("kernel,sphere,inputs,components,degree,levels,rank,parameters,x,y,value")
+def line(name, sphere, structure, p, x, y, value, centre=()):
+    sizes = [structure[key] for key in ("inputs", "components", "degree", "levels", "rank")]
+    print(name, sphere, *sizes, text(p), text(x), text(y), f"{value:.17g}", text(centre), sep=",")
+
+
+print("kernel,sphere,inputs,components,degree,levels,rank,parameters,x,y,value,centre")
 for name, sphere, structures, parameters, rows, value in CASES:
     for structure in structures:
         full = {"components": 2, "degree": 2, "levels": 1, "rank": 2} | structure
@@ -171,5 +200,13 @@ for name, sphere, structures, parameters, rows, value in CASES:
             p, (x, y) = parameters(full), rows(full["inputs"])
             if case == 3:
                 y = x
-            sizes = [full[key] for key in ("inputs", "components", "degree", "levels", "rank")]
-            print(name, sphere, *sizes, text(p), text(x), text(y), f"{value(p, x, y, full):.17g}", sep=",")
+            line(name, sphere, full, p, x, y, value(p, x, y, full))
+for name, structures, parameters, value in CENTRED:
+    for structure in structures:
+        full = {"components": 2, "degree": 2, "levels": 1, "rank": 2} | structure
+        for case in range(4):
+            p, (x, y) = parameters(full), numbers(full["inputs"])
+            away = [290.0 + 5.0 * d for d in range(full["inputs"])]
+            x, y = ([a + b for a, b in zip(row, away)] for row in (x, y))
+            centre = [a + random.standard_normal() for a in away]
+            line(name, 0, full, p, x, y, value(p, x, y, full, centre), centre)

@@ -1,3 +1,4 @@
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/kernel/kernel.h"
 #include "ick/kernel/table.h"
 
 namespace ick {
@@ -17,7 +19,7 @@ namespace {
 struct Golden {
   std::string title;
   Structure structure;
-  std::vector<double> parameters, x, y;
+  std::vector<double> parameters, x, y, centre;
   double value = 0.0;
 };
 
@@ -46,6 +48,7 @@ std::map<std::string, std::vector<Golden>> read_golden() {
     golden.x = numbers_in(cells.at(8));
     golden.y = numbers_in(cells.at(9));
     golden.value = std::stod(cells.at(10));
+    if (cells.size() > 11) golden.centre = numbers_in(cells[11]);
     cases[golden.title].push_back(golden);
   }
   return cases;
@@ -68,6 +71,7 @@ TEST(Golden, EveryKernelOfTheTable) {
     }
     EXPECT_GE(found->second.size(), 4u) << row.title();
     for (const Golden& each : found->second) {
+      if (!each.centre.empty()) continue;
       ASSERT_EQ(std::ssize(each.parameters), row.parameter_count(each.structure)) << row.title();
       const double value =
           row.value(each.structure, each.parameters.data(), embedded(row, each.x).data(), embedded(row, each.y).data());
@@ -75,6 +79,40 @@ TEST(Golden, EveryKernelOfTheTable) {
           << row.title() << " with " << each.structure.inputs << " inputs: " << value << " and " << each.value;
     }
   }
+}
+
+// The centre comes with the columns, not with the parameters.
+TEST(Golden, CentredKernelsOnTheirColumns) {
+  int count = 0;
+  for (const auto& [title, cases] : read_golden()) {
+    for (const Golden& each : cases) {
+      if (each.centre.empty()) continue;
+      ++count;
+      Call call;
+      call.name = title;
+      if (title == "polynomial")
+        call.arguments = parse_expression("f(degree=" + std::to_string(each.structure.degree) + ")").call.arguments;
+      std::vector<InputSummary> inputs(each.centre.size());
+      for (std::size_t d = 0; d < inputs.size(); ++d) {
+        inputs[d].name = "x" + std::to_string(d);
+        inputs[d].centre = each.centre[d];
+        call.columns.push_back(inputs[d].name);
+      }
+      Kernel kernel({{call}}, inputs);
+      std::int64_t first = 0;
+      for (const Parameter& parameter : kernel.parameters().parameters()) {
+        const std::vector<double> values(each.parameters.begin() + first,
+                                         each.parameters.begin() + first + parameter.count);
+        kernel.parameters().set(parameter.path, at::tensor(values, at::kDouble).view({1, -1}));
+        first += parameter.count;
+      }
+      const auto row = [](const std::vector<double>& x) { return at::tensor(x, at::kDouble).unsqueeze(0); };
+      const double found = kernel.matrix(row(each.x), row(each.y)).item<double>();
+      const double own = kernel.diagonal(row(each.x)).item<double>();
+      EXPECT_LE(std::abs(found - each.value), 1e-10 * (std::abs(each.value) + own)) << title;
+    }
+  }
+  EXPECT_EQ(count, 4 * (3 + 9));
 }
 
 TEST(Golden, NothingForKernelsThatAreNot) {

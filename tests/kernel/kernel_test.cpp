@@ -443,6 +443,48 @@ TEST(KernelMessages, WrongShapes) {
   EXPECT_EQ(message_of([] { bound("rbf(t)", 0); }), "a kernel needs at least one member");
 }
 
+// Only kernels that say so, and not their neighbours in a product, have their zero elsewhere.
+TEST(Kernel, DotProductsCountFromTheCentreOfTheirColumns) {
+  Columns columns = {column("a", 280.0, 300.0), column("b", -1.0, 1.0)};
+  columns[0].centre = 291.0;
+  columns[1].centre = -0.25;
+  const at::Tensor x = at::tensor({284.0, 0.5}, at::kDouble).view({1, 2}),
+                   y = at::tensor({299.0, -0.75}, at::kDouble).view({1, 2});
+  const auto value = [&](const std::string& text) {
+    return Kernel(canonical(parse_expression(text)), columns).matrix(x, y).item<double>();
+  };
+  const double a = -7.0 * 8.0, b = 0.75 * -0.5;
+  EXPECT_NEAR(value("linear(a, variance=3)"), 3.0 * a, 1e-12);
+  EXPECT_NEAR(value("linear(b, a, variance=[2, 3])"), 2.0 * b + 3.0 * a, 1e-12);
+  EXPECT_NEAR(value("polynomial(b, a, variance=1, offset=2, lengthscale=[1, 10], degree=3)"),
+              std::pow(2.0 + b + a / 100.0, 3.0), 1e-12);
+  EXPECT_NEAR(value("linear(a, variance=3) * rbf(b, variance=1, lengthscale=2)"),
+              3.0 * a * std::exp(-0.5 * (1.25 / 2.0) * (1.25 / 2.0)), 1e-12);
+}
+
+std::int64_t rank(const std::string& text) { return rank_of(bound(text).terms()[0]); }
+
+TEST(Kernel, RankOfAProduct) {
+  EXPECT_EQ(rank("constant()"), 1);
+  EXPECT_EQ(rank("linear(t)"), 1);
+  EXPECT_EQ(rank("linear(t, lat, lon)"), 3);
+  EXPECT_EQ(rank("categorical(site)"), 3);
+  EXPECT_EQ(rank("cosine(t)"), 2);
+  EXPECT_EQ(rank("cosine(t, lat)"), 2);
+  EXPECT_EQ(rank("polynomial(t)"), 3);
+  EXPECT_EQ(rank("polynomial(t, lat, degree=3)"), 10);         // 1, x, y, x2, xy, y2, x3, x2y, xy2, y3
+  EXPECT_EQ(rank("polynomial(t, lat, lon, degree=10)"), 286);  // binomial(13, 3)
+  EXPECT_EQ(rank("polynomial(t) * categorical(site) * cosine(lat)"), 18);
+  for (const char* text : {"rbf(t)", "periodic(t)", "spectral_mixture(t)", "matern32(lat, lon, sphere)",
+                           "linear(t) * rational_quadratic(lat)"}) {
+    EXPECT_EQ(rank(text), kNoRank) << text;
+  }
+  std::string power = "polynomial(t, lat, lon, degree=10)";
+  for (int i = 0; i < 12; ++i) power += " * polynomial(t, lat, lon, degree=10)";
+  EXPECT_GT(rank(power), 1'000'000) << "286^13 is more than a number can hold";
+  EXPECT_LT(rank(power), kNoRank);
+}
+
 TEST(Summarise, RangesAndSizes) {
   const at::Tensor x = at::tensor({1.0, 0.0, -3.0, 2.0, 2.0, 1.0}, at::kDouble).view({3, 2});
   const std::vector<InputSummary> all = summarise(x, {"a", "b"}, {0, 3});
@@ -451,7 +493,14 @@ TEST(Summarise, RangesAndSizes) {
   EXPECT_EQ(all[0].high, 2.0);
   EXPECT_EQ(all[0].span(), 5.0);
   EXPECT_EQ(all[0].rows, 3);
+  EXPECT_EQ(all[0].centre, 0.0);
   EXPECT_NEAR(all[0].root_mean_square, std::sqrt(14.0 / 3.0), 1e-15);
+  const InputSummary away = summarise(x + 290.0, {"a", "b"})[0];
+  EXPECT_NEAR(away.centre, 290.0, 1e-12);
+  EXPECT_NEAR(away.root_mean_square, std::sqrt(14.0 / 3.0), 1e-12);
+  const InputSummary flat = summarise(at::full({7, 1}, 300.1, at::kDouble), {"flat"})[0];
+  EXPECT_EQ(flat.centre, 300.1);
+  EXPECT_EQ(flat.root_mean_square, 0.0);
   EXPECT_EQ(all[0].levels, 0);
   EXPECT_EQ(all[1].levels, 3);
   EXPECT_EQ(summarise(at::full({4, 1}, 2.5), {"flat"})[0].span(), 1.0) << "a constant column has no range";

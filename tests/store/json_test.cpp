@@ -151,6 +151,7 @@ TEST(Json, EncodersComeBack) {
     EXPECT_EQ(a.summary.unit, b.summary.unit);
     EXPECT_EQ(a.summary.low, b.summary.low);
     EXPECT_EQ(a.summary.high, b.summary.high);
+    EXPECT_EQ(a.summary.centre, b.summary.centre);
     EXPECT_EQ(a.summary.root_mean_square, b.summary.root_mean_square);
     EXPECT_EQ(a.summary.rows, b.summary.rows);
     EXPECT_EQ(a.summary.levels, b.summary.levels);

@@ -269,9 +269,9 @@ std::string rewritten(const std::string& text, const std::function<void(Json&)>&
 
 TEST_P(Damage, NewerFormats) {
   const std::string file = path_ + "/model.json", whole = read_file(file);
-  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 4; }));
+  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 5; }));
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
-            "f/model.json: written in format 4, but this ick reads formats up to 3; use a newer ick");
+            "f/model.json: written in format 5, but this ick reads formats up to 4; use a newer ick");
   overwrite(file, rewritten(whole, [](Json& json) { json["formula"] = "y ~ wavelet(a)"; }));
   const std::string version = Json::parse(whole).at("ick_version");
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
@@ -551,12 +551,12 @@ TEST(Checkpoint, DamageIsSeen) {
 TEST(Checkpoint, OfANewerFormat) {
   const ScratchFolder folder;
   const std::string path = folder / "c";
-  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 4})"}});
+  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 5})"}});
   const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   for (int byte = 0; byte < 4; ++byte) bytes += static_cast<char>(sum >> (8 * byte) & 0xff);
   overwrite(path, bytes);
   EXPECT_EQ(message_of<DataError>([&] { load_checkpoint(path); }, path),
-            "f: written in format 4, but this ick reads formats up to 3; use a newer ick");
+            "f: written in format 5, but this ick reads formats up to 4; use a newer ick");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST_P(Released, StillPredictsWhatItDid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Released, testing::Values("model_v1", "model_v1_kernels"));
+INSTANTIATE_TEST_SUITE_P(Formats, Released, testing::Values("model_v1", "model_v1_kernels", "model_v3_ranks"));
 
 }  // namespace
 }  // namespace ick

@@ -55,6 +55,7 @@ inline std::vector<LawCase> law_cases() {
 }
 
 constexpr int kLawLevels = 4;
+constexpr double law_centre(int column) { return 0.7 - 0.4 * column; }  // among the rows, and not their mean
 
 inline std::vector<InputSummary> law_inputs(const LawCase& each) {
   std::vector<InputSummary> inputs;
@@ -62,6 +63,7 @@ inline std::vector<InputSummary> law_inputs(const LawCase& each) {
     InputSummary input;
     input.name = "x" + std::to_string(d + 1);
     if (each.row->inputs == Inputs::level) input.levels = kLawLevels;
+    if (each.row->inputs == Inputs::numbers) input.centre = law_centre(d);
     inputs.push_back(input);
   }
   return inputs;
@@ -119,7 +121,11 @@ inline at::Tensor law_rows(const LawCase& each, std::int64_t n, int half, Random
 // Row i as the formula sees it.
 inline std::vector<double> embedded_row(const LawCase& each, const at::Tensor& x, std::int64_t i) {
   const double* row = x.data_ptr<double>() + i * each.columns;
-  if (each.row->inputs != Inputs::place) return {row, row + each.columns};
+  if (each.row->inputs != Inputs::place) {
+    std::vector<double> numbers(row, row + each.columns);
+    for (int d = 0; d < each.columns && each.row->centred; ++d) numbers[d] -= law_centre(d);
+    return numbers;
+  }
   std::vector<double> point(3);
   place_to_point(row[0], row[1], point.data());
   return point;

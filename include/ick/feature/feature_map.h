@@ -62,9 +62,10 @@ enum class MapKind { nystrom, fourier, hilbert };
 // Where inducing points are put.
 enum class Placement {
   automatic,         // one column: one period for a periodic kernel alone, else a grid; several: k-means; with levels,
-                     // or where a repeating kernel shares its one column: pivoted Cholesky
+                     // where a repeating kernel shares its one column, or where points are as many as the rank of the
+                     // kernel: pivoted Cholesky
   grid,              // evenly over the range of one column
-  one_period,        // evenly over one period, following the period as it is learned
+  one_period,        // evenly over one period, following the period as it is learned; a cosine: a quarter of one
   kmeans,            // the training rows nearest to the centres of k-means
   pivoted_cholesky,  // training rows drawn in proportion to what is not yet explained
 };
@@ -76,7 +77,8 @@ enum class Path { fused, reference };
 
 struct MapOptions {
   MapKind kind = MapKind::nystrom;
-  std::int64_t features = 64;  // p for each term of the sum; a map may use fewer (see features())
+  std::int64_t features = 64;  // p for each term of the sum; a map may use fewer (see features()): a Nystrom map no
+                               // more than the rank of the kernel
   Placement placement = Placement::automatic;
   bool train_points = false;
   double explained = 0.0;  // pivoted Cholesky places no further point when no row has more than this share left

@@ -49,8 +49,9 @@ enum class Unit { none, target_squared, input, per_input, kilometre };
 // What is known about an input column before training; initial values are stated in its units.
 struct InputSummary {
   std::string name;
-  double low = 0.0, high = 1.0;  // range of the training rows
-  double root_mean_square = 1.0;
+  double low = 0.0, high = 1.0;   // range of the training rows
+  double centre = 0.0;            // their mean: where the dot products of linear and polynomial have their origin
+  double root_mean_square = 1.0;  // of x - centre
   std::int64_t rows = 0;
   int levels = 0;                   // 0 for a number, else the count of levels
   std::string unit;                 // "d" for a time, "" for a plain number

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ namespace ick {
 struct Factor {
   const KernelRow* row = nullptr;
   std::vector<std::int64_t> columns;  // of x
+  std::vector<double> centre;         // of each column, taken off before the formula sees it; empty: nothing is
   Structure structure;
   std::int64_t first_parameter = 0;  // column of the parameter matrix
   std::int64_t parameter_count = 0;
@@ -53,8 +55,8 @@ class Kernel {
   at::Tensor matrix(const at::Tensor& x, const at::Tensor& y) const;
   at::Tensor diagonal(const at::Tensor& x) const;  // k(x_i, x_i): (E, n)
 
-  // Columns of x as factor `f` sees them: picked, and places turned into points. (..., n, D) -> (..., n,
-  // structure.inputs)
+  // Columns of x as factor `f` sees them: picked, their centre taken off where the kernel has one, and places turned
+  // into points. (..., n, D) -> (..., n, structure.inputs)
   static at::Tensor embed(const Factor& f, const at::Tensor& x);
 
  private:
@@ -64,6 +66,10 @@ class Kernel {
   std::int64_t inputs_ = 0;
   std::vector<std::vector<Factor>> terms_;
 };
+
+// Rank of a product of kernels: at most the product of theirs. As many features carry it whole, whatever its parameters.
+inline constexpr std::int64_t kNoRank = std::numeric_limits<std::int64_t>::max();  // one of the kernels has no end
+std::int64_t rank_of(const std::vector<Factor>& product);
 
 // DataError when a column of levels that `f` reads holds anything but 0, 1, ..., levels - 1.  x (..., n, D) in float64
 void check_levels(const Factor& f, const at::Tensor& x);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ struct KernelRow {
 
   // k(x, x') of one pair of rows, in plain doubles: what the other paths are compared with.
   double (*value)(const Structure& structure, const double* parameters, const double* x, const double* y) = nullptr;
+
+  bool centred = false;                                        // the formula sees x - centre (InputSummary)
+  std::int64_t (*rank)(const Structure& structure) = nullptr;  // features that carry the whole kernel; null: no end
 
   int parameter_count(const Structure& structure) const;
   std::string title() const;  // "rbf", "rbf (sphere)"

@@ -39,6 +39,10 @@ struct ModelOptions {
   Path path = Path::fused;                       // of feature maps
 };
 
+// Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a term
+// has several products.
+void limit_features(ModelSpec& spec, const Encoder& encoder);
+
 // What last layers are drawn from, for those who solve for them.
 enum class LayerPrior {
   start,  // what the networks were drawn from; the model has no bias

@@ -22,12 +22,12 @@ class Predictor {
 
   virtual std::string formula() const = 0;
   virtual const ColumnInfo& target() const = 0;
-  virtual std::vector<ColumnInfo> columns() const = 0;           // that predict() reads
-  virtual std::vector<ColumnInfo> scoring_columns() const = 0;   // and those that evaluate() reads, target and weights
-  virtual const std::vector<std::string>& classes() const = 0;   // text of each; empty for a target of numbers
-  virtual Predictive predictive() const = 0;                     // distribution of an observation of numbers
-  virtual const Calibration& interval_calibration() const = 0;   // of intervals, or sets of classes
-  virtual Moments training_moments() const = 0;                  // of the (transformed) targets it was trained on
+  virtual std::vector<ColumnInfo> columns() const = 0;          // that predict() reads
+  virtual std::vector<ColumnInfo> scoring_columns() const = 0;  // and those that evaluate() reads, target and weights
+  virtual const std::vector<std::string>& classes() const = 0;  // text of each; empty for a target of numbers
+  virtual Predictive predictive() const = 0;                    // distribution of an observation of numbers
+  virtual const Calibration& interval_calibration() const = 0;  // of intervals, or sets of classes
+  virtual Moments training_moments() const = 0;                 // of the (transformed) targets it was trained on
 
   // A set of classes holds those of probability at least 1 - threshold(level), and the most probable one. Sets hold the
   // class of a further row with probability at least `level` (split conformal prediction); all of them where there are
@@ -45,7 +45,7 @@ class Predictor {
   // DataError when no row can be scored, or one has a class that no training row has.
   Evaluation evaluate(const Table& table, double level = 0.9, EncodingNotes* notes = nullptr) const;
 
-  virtual bool has_weights() const { return false; }                          // rows count differently in scores
+  virtual bool has_weights() const { return false; }                           // rows count differently in scores
   virtual double row_weight(const Table&, std::int64_t) const { return 1.0; }  // of a row of the table
 
   virtual std::vector<ParameterValue> parameters() const { return {}; }  // of kernels
