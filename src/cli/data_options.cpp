@@ -1,7 +1,5 @@
 #include "cli/data_options.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/fit/fit.h"
+#include "ick/train/threads.h"
 
 namespace ick {
 
@@ -50,34 +49,14 @@ char parse_separator(const std::string& text) {
   throw UsageError("--separator " + text + ": expected one character, or tab");
 }
 
-// One for each core, of which processes on one machine share what there are, unless the environment says how many.
-int default_threads() {
-  const auto number = [](const char* name) {
-    const char* const text = std::getenv(name);
-    return text != nullptr ? std::atoi(text) : 0;
-  };
-  if (const int stated = number("OMP_NUM_THREADS"); stated > 0) return stated;
-  return static_cast<int>(std::thread::hardware_concurrency()) / std::max(1, number("LOCAL_WORLD_SIZE"));
-}
-
 }  // namespace
-
-void use_threads(int threads) {
-  use_torch_threads(threads);
-  set_workers(threads);
-}
-
-void use_torch_threads(int threads) {
-  at::set_num_threads(threads);
-  using Set = void (*)(int);
-  if (const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
-}
 
 void DataOptions::add_to(CLI::App& command) { add_options(command, *this); }
 
 ReadOptions DataOptions::read_options() const {
   if (threads > 0) {
-    use_threads(threads);
+    use_torch_threads(threads);
+    set_workers(threads);
   } else {
     set_workers(default_threads());
   }

@@ -57,10 +57,6 @@ struct DataOptions {
   void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };
 
-// Threads of tensors and of matrix products: OpenBLAS, where it is the one that multiplies, counts its own.
-void use_torch_threads(int threads);
-void use_threads(int threads);  // these, and workers of the fast path
-
 // Sentences for stderr about rows left out or made up.
 std::vector<std::string> sentences(const EncodingNotes& notes);
 

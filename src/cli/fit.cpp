@@ -22,6 +22,7 @@
 #include "ick/fit/estimate.h"
 #include "ick/store/checkpoint_file.h"
 #include "ick/store/model_directory.h"
+#include "ick/train/agreement.h"
 #include "ick/train/ranks.h"
 #include "store/option_json.h"
 
@@ -104,33 +105,6 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// How many processes with a lower rank are on this machine.
-int place_on_machine(Ranks& ranks) {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  const at::Tensor machines = at::zeros({ranks.size()}, at::kLong);
-  auto* const machine = machines.data_ptr<std::int64_t>();
-  const int own = ranks.rank();
-  machine[own] = static_cast<std::int64_t>(seed_for(0, name) >> 1);
-  ranks.sum(machines);
-  return static_cast<int>(std::count(machine, machine + own, machine[own]));
-}
-
-// The first process parses a large table, and what it keeps beside the table serves the others; where machines do not
-// see the same files, the first of each machine parses it.
-Table read_in_turn(const std::string& path, const ReadOptions& options, Ranks* ranks) {
-  if (ranks == nullptr) return read_table(path, options);
-  if (path == "-") throw UsageError("several processes cannot share stdin; give the table as a file that all can read");
-  const int place = place_on_machine(*ranks);
-  const int turn = !options.cache || ranks->rank() == 0 ? 0 : place == 0 ? 1 : 2;
-  std::optional<Table> table;
-  for (int now = 0; now < 3; ++now) {
-    if (now == turn) table = read_table(path, options);
-    ranks->barrier();
-  }
-  return std::move(*table);
-}
-
 // Settings that decide the result, as text.
 template <class Struct>
 std::string settings_text(const Struct& from) {
@@ -139,23 +113,6 @@ std::string settings_text(const Struct& from) {
     if (row.group != OptionGroup::running) text += "\n" + row.name + "=" + row.print(row.get(from));
   }
   return text;
-}
-
-// DataError or UsageError, of all processes, unless all read the same table and got the same command.
-void check_alike(const std::string& path, std::uint32_t table, const std::string& settings, Ranks& ranks) {
-  const auto own =
-      at::tensor({static_cast<std::int64_t>(table), static_cast<std::int64_t>(seed_for(0, settings) >> 1)});
-  const at::Tensor first = own.clone();
-  ranks.broadcast(first, 0);
-  const at::Tensor others = (own != first).to(at::kLong);
-  ranks.sum(others);
-  const std::string rank = fmt::format("rank {} of {}: ", ranks.rank(), ranks.size());
-  if (others[0].item<std::int64_t>() > 0) {
-    throw DataError(rank + "not all processes read the same " + path + "; give them the same table");
-  }
-  if (others[1].item<std::int64_t>() > 0) {
-    throw UsageError(rank + "not all processes got the same formula and options; give them the same command");
-  }
 }
 
 // A table inside the folder of the model would go with the older model, were its name that of a model's file.
@@ -205,6 +162,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
     check_model_place(request.out);
     kept.check();
   }
+  options.threads = request.reading.threads;
   ReadOptions reading = request.reading.read_options(formula);
   std::vector<std::string> remarks;
   reading.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
@@ -230,15 +188,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
 
   std::string phase;  // of the last checkpoint
   FitHooks hooks;
-  hooks.planned = [&](const FitPlan& plan) {
-    say_plan(table, plan, progress);
-    // Tensor operations of a step are too small to share out, torch's threads would only wait for each other; and the
-    // model is the same to the last bit for any number of workers. Images and draws are large enough.
-    const bool draws = engine_named(plan.options.posterior).draws;
-    const auto& networks = plan.encoder.networks;
-    const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
-    if (!images && !draws) use_torch_threads(1);
-  };
+  hooks.planned = [&](const FitPlan& plan) { say_plan(table, plan, progress); };
   hooks.progress = [&](const Progress& p) { progress.show(p); };
   hooks.interrupted = [] { return stop_asked != 0; };
   hooks.ranks = ranks.get();
@@ -251,7 +201,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   try {
-    const Fit fitted = fit(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
+    const Fit fitted = fit_model(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
     if (first) {
       save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
       kept.remove();

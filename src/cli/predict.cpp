@@ -1,4 +1,3 @@
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
+#include "ick/train/threads.h"
 #include "table/record.h"
 #include "table/ten_digits.h"
 
@@ -322,7 +322,7 @@ int run_predict(const PredictRequest& request) {
   in_turn<Rows>(
       images ? 1 : workers(), [&](Rows& some) { return stream.take(kBlock, some.from); },
       [&](Rows& some) {
-        if (!images) at::set_num_threads(1);  // each thread has its own number
+        if (!images) use_torch_threads(1);  // each thread has its own number
         predict_rows(request, stored.model, stream, some);
       },
       [&](Rows& some) {

@@ -12,6 +12,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
+#include "ick/train/threads.h"
 #include "inference/stage.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
@@ -181,9 +182,10 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
 
 }  // namespace
 
-Fit fit(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
-        const Checkpoint* resume) {
+Fit fit_model(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
+              const Checkpoint* resume) {
   const Stopwatch watch;
+  const ThreadScope threads(options.threads);
   const FitPlan plan = plan_fit(table, formula, options);
   const Engine& engine = engine_named(plan.options.posterior);
   const bool classes = likelihood_of(plan.options).has_classes(), validated = count_of(plan.validation) > 0;
@@ -195,6 +197,14 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   hooks.progress = [&](const Progress& p) {
     if (p.epochs > 0) result.report.history.push_back({p.phase, p.epoch, p.loss, p.validation, p.learning_rate});
     if (callers_hooks.progress) callers_hooks.progress(p);
+  };
+  // Tensor operations of a step are too small to share out, torch's threads would only wait for each other; and the
+  // model is the same to the last bit for any number of workers. Images and draws are large enough.
+  hooks.planned = [&](const FitPlan& planned) {
+    if (callers_hooks.planned) callers_hooks.planned(planned);
+    const auto& networks = planned.encoder.networks;
+    const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+    if (!images && !engine.draws) use_torch_threads(1);
   };
   std::unique_ptr<Stage> stage;
   std::shared_ptr<const FunctionPosterior> posterior;
@@ -262,8 +272,8 @@ Fit fit(const Table& table, const Formula& formula, const FitOptions& options, c
   return result;
 }
 
-Fit fit(const Table& table, const std::string& formula, const FitOptions& options) {
-  return fit(table, parse_formula(formula), options);
+Fit fit_model(const Table& table, const std::string& formula, const FitOptions& options) {
+  return fit_model(table, parse_formula(formula), options);
 }
 
 }  // namespace ick

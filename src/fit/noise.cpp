@@ -56,20 +56,8 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
 std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,
                                                           const FitOptions& options, const Unseen& unseen,
                                                           const FitHooks& hooks) {
-  Table rows;
-  rows.rows = unseen.rows.size();
-  rows.images = table.images;
-  for (const Column& from : table.columns) {
-    if (from.info.name == target) continue;
-    Column& to = rows.columns.emplace_back();
-    to.info = from.info;
-    std::vector<double> values;
-    for (const std::int64_t i : unseen.rows.rows) {
-      if (!from.values.empty()) values.push_back(from.values[i]);
-      if (!from.text.empty()) to.text.push_back(from.text[i]);
-    }
-    to.values = std::move(values);
-  }
+  Table rows = select_rows(table, unseen.rows.rows);
+  std::erase_if(rows.columns, [&](const Column& column) { return column.info.name == target; });
   const at::Tensor squares = (unseen.y - unseen.mean).square();
   constexpr double kLeastShare = 1e-6, kLeast = 1e-300;  // a residual of zero has no logarithm
   const double least = kLeastShare * squares.mean().item<double>();
@@ -83,6 +71,7 @@ std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, co
   own.gaps = options.gaps;
   own.units = options.units;
   own.layers = options.layers;
+  own.threads = options.threads;
   FitHooks quiet;
   if (hooks.ranks == nullptr) quiet.interrupted = hooks.interrupted;
   if (hooks.progress) {
@@ -93,7 +82,7 @@ std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, co
   }
   Formula logarithm = parse_formula(options.noise_formula);
   logarithm.transform = "log";
-  return std::make_shared<CompositePredictor>(fit(rows, logarithm, own, quiet).model);
+  return std::make_shared<CompositePredictor>(fit_model(rows, logarithm, own, quiet).model);
 }
 
 }  // namespace ick

@@ -76,23 +76,11 @@ Dataset golden_rows(const CompositePredictor& model, const Table& table) {
 
 // As the model reads them, with their predictions. Times are days since 1970, so that no digit is lost.
 std::string golden_text(const CompositePredictor& model, const Table& table) {
-  Table golden;
   const std::vector<std::int64_t> picked = golden_rows(model, table).rows;
-  for (const ColumnInfo& info : model.columns()) {
-    const Column& from = table.column(info.name);
-    Column& to = golden.columns.emplace_back();
-    to.info = from.info;
-    std::vector<double> values;
-    for (const std::int64_t i : picked) {
-      if (from.info.type == ColumnType::text) {
-        to.text.push_back(from.text[i]);
-      } else {
-        values.push_back(from.values[i]);
-      }
-    }
-    to.values = std::move(values);
-  }
-  golden.rows = std::ssize(picked);
+  const Table all = select_rows(table, picked);
+  Table golden;
+  golden.rows = all.rows;
+  for (const ColumnInfo& info : model.columns()) golden.columns.push_back(all.column(info.name));
   const Prediction p = model.predict(golden, {kGoldenLevel});
   const std::vector<const std::vector<double>*> numbers = golden_numbers(p);
   std::string text;

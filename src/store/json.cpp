@@ -178,6 +178,12 @@ struct Writer {
   static Json written(const ClassScores& scores) { return to_json(scores); }
   static Json written(const FitOptions& options) { return to_json(options); }
   static Json written(const EncodingNotes& notes);
+  static Json written(const EpochRecord& record) { return to_json(record); }
+  static Json written(const std::vector<EpochRecord>& records) {
+    Json list = Json::array();
+    for (const EpochRecord& record : records) list.push_back(to_json(record));
+    return list;
+  }
   static Json written(const std::map<std::string, double>& values) {
     Json object = Json::object();
     for (const auto& [name, value] : values) object[name] = number(value);
@@ -206,6 +212,7 @@ struct Reader {
   static void read(const Json& from, ClassScores& to) { to = class_scores_from_json(from); }
   static void read(const Json& from, FitOptions& to) { to = options_from_json(from); }
   static void read(const Json& from, EncodingNotes& to);
+  static void read(const Json& from, std::vector<EpochRecord>& to);
   static void read(const Json& from, std::map<std::string, double>& to) {
     for (const auto& [name, value] : from.items()) to[name] = number_from(value);
   }
@@ -258,6 +265,15 @@ void visit_fields(Data& s, Visitor&& visit) {
   visit("confusion", s.confusion);
 }
 
+template <Of<EpochRecord> Data, class Visitor>
+void visit_fields(Data& record, Visitor&& visit) {
+  visit("phase", record.phase);
+  visit("epoch", record.epoch);
+  visit("loss", record.loss);
+  visit("validation", record.validation);
+  visit("learning_rate", record.learning_rate);
+}
+
 template <Of<FitReport> Data, class Visitor>
 void visit_fields(Data& report, Visitor&& visit) {
   visit("rows", report.rows);
@@ -278,6 +294,7 @@ void visit_fields(Data& report, Visitor&& visit) {
   visit("class_validation", report.class_validation);
   visit("class_holdout", report.class_holdout);
   visit("waiting", report.waiting);
+  visit("history", report.history);
 }
 
 template <class Data>
@@ -296,6 +313,9 @@ Data from_fields(const Json& json) {
 
 Json Writer::written(const EncodingNotes& notes) { return fields_of(notes); }
 void Reader::read(const Json& from, EncodingNotes& to) { to = from_fields<EncodingNotes>(from); }
+void Reader::read(const Json& from, std::vector<EpochRecord>& to) {
+  for (const Json& each : from) to.push_back(from_fields<EpochRecord>(each));
+}
 
 }  // namespace
 
@@ -321,6 +341,8 @@ Scores scores_from_json(const Json& json) { return from_fields<Scores>(json); }
 
 Json to_json(const ClassScores& scores) { return fields_of(scores); }
 ClassScores class_scores_from_json(const Json& json) { return from_fields<ClassScores>(json); }
+
+Json to_json(const EpochRecord& record) { return fields_of(record); }
 
 Json to_json(const FitReport& report) { return fields_of(report); }
 FitReport report_from_json(const Json& json) { return from_fields<FitReport>(json); }

@@ -32,6 +32,7 @@ Scores scores_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const ClassScores& scores);
 ClassScores class_scores_from_json(const nlohmann::json& json);
 
+nlohmann::json to_json(const EpochRecord& record);
 nlohmann::json to_json(const FitReport& report);
 FitReport report_from_json(const nlohmann::json& json);
 

@@ -246,18 +246,6 @@ FolderKind model_folder() {
 
 }  // namespace
 
-std::uint32_t fingerprint(const Table& table) {
-  std::uint32_t sum = 0;
-  for (const Column& column : table.columns) {
-    sum = crc(sum, column.info.name.data(), column.info.name.size());
-    sum = crc(sum, column.values.data(), column.values.size() * sizeof(double));
-    column.values.release();
-    for (const std::string& text : column.text) sum = crc(sum, text.data(), text.size());
-    for (const std::string& level : column.info.levels) sum = crc(sum, level.data(), level.size());
-  }
-  return sum;
-}
-
 void check_model_place(const std::string& directory) { StagedFolder(directory, model_folder()); }
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,

@@ -30,7 +30,7 @@ bool learns_a_line() {
   x.values = places;
   y.values = heights;
   table.columns = {x, y};
-  const ick::Fit fit = ick::fit(table, "y ~ linear(x)");
+  const ick::Fit fit = ick::fit_model(table, "y ~ linear(x)");
   table.columns[0].values = std::vector<double>(40, 30.0);
   const double mean = fit.model.predict(table).mean[0];
   std::printf("%g\n", mean);

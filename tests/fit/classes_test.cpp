@@ -46,7 +46,7 @@ FitOptions quick() {
 
 TEST(ClassFit, LearnsSeveralClasses) {
   const Table table = wheel(900, 1);
-  const Fit composite = fit(table, "sector ~ mlp(a, b) * rbf(t)", quick());
+  const Fit composite = fit_model(table, "sector ~ mlp(a, b) * rbf(t)", quick());
   EXPECT_EQ(composite.model.likelihood->name, "categorical");
   ASSERT_TRUE(composite.report.class_holdout.has_value());
   EXPECT_FALSE(composite.report.holdout.has_value());
@@ -54,13 +54,13 @@ TEST(ClassFit, LearnsSeveralClasses) {
   EXPECT_GT(scores.accuracy, 0.85);
   EXPECT_LT(scores.calibration_error, 0.08);
   EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.07);  // 225 rows: deviation 0.02, and as much from the calibration rows
-  const Fit blind = fit(table, "sector ~ mlp(a, b)", quick());
+  const Fit blind = fit_model(table, "sector ~ mlp(a, b)", quick());
   EXPECT_GT(scores.accuracy, blind.report.class_holdout->accuracy + 0.1);
 }
 
 TEST(ClassFit, PredictionsAreProbabilities) {
   const Table table = wheel(400, 2);
-  const Fit made = fit(table, "sector ~ mlp(a, b) * rbf(t)", quick());
+  const Fit made = fit_model(table, "sector ~ mlp(a, b) * rbf(t)", quick());
   const Prediction p = made.model.predict(table);
   ASSERT_EQ(p.probability.size(), 3u);
   EXPECT_TRUE(p.mean.empty());
@@ -78,7 +78,7 @@ TEST(ClassFit, LearnsTwoClassesByEitherLink) {
   for (const char* likelihood : {"bernoulli", "probit"}) {
     FitOptions options = quick();
     options.likelihood = likelihood;
-    const Fit made = fit(table, "side ~ mlp(a, b) * rbf(t)", options);
+    const Fit made = fit_model(table, "side ~ mlp(a, b) * rbf(t)", options);
     EXPECT_EQ(made.model.likelihood->name, likelihood);
     EXPECT_EQ(made.model.model().outputs(), 1);
     EXPECT_GT(made.report.class_holdout->accuracy, 0.85);
@@ -87,7 +87,7 @@ TEST(ClassFit, LearnsTwoClassesByEitherLink) {
 
 TEST(ClassFit, KernelsAloneClassifyToo) {
   FitOptions options = quick();
-  const Fit made = fit(wheel(600, 4), "side ~ rbf(a, b, t)", options);
+  const Fit made = fit_model(wheel(600, 4), "side ~ rbf(a, b, t)", options);
   EXPECT_EQ(made.report.options.optimiser, Optimiser::adamw);
   EXPECT_GT(made.report.class_holdout->accuracy, 0.8);
 }
@@ -95,7 +95,7 @@ TEST(ClassFit, KernelsAloneClassifyToo) {
 TEST(ClassFit, ClassesMayHaveKernelsOfTheirOwn) {
   FitOptions options = quick();
   options.own_kernels = true;
-  const Fit made = fit(wheel(500, 5), "sector ~ mlp(a, b) * rbf(t, points=8)", options);
+  const Fit made = fit_model(wheel(500, 5), "sector ~ mlp(a, b) * rbf(t, points=8)", options);
   const at::Tensor raw = made.model.model().kernel().parameters().raw();
   EXPECT_EQ(raw.size(0), 2 * 3);  // members times classes
   EXPECT_GT((raw - raw.narrow(0, 0, 1)).abs().max().item<double>(), 1e-3);
@@ -130,7 +130,7 @@ TEST(ClassFit, CountsHaveARateAndADispersion) {
   FitOptions options = quick();
   options.likelihood = "poisson";
   const Table table = wheel(1200, 7);
-  const Fit made = fit(table, "count ~ mlp(a) * rbf(t)", options);
+  const Fit made = fit_model(table, "count ~ mlp(a) * rbf(t)", options);
   const double dispersion = made.model.noise * made.model.noise;
   EXPECT_NEAR(dispersion, 1.0, 0.3);
   ASSERT_TRUE(made.report.holdout.has_value());
@@ -151,7 +151,7 @@ TEST(ClassFit, StudentIsNotPulledByRowsFarOff) {
     FitOptions options = quick();
     options.holdout = {};
     options.likelihood = likelihood;
-    const Prediction p = fit(table, "y ~ mlp(a, b, c, t, s, u)", options).model.predict(table);
+    const Prediction p = fit_model(table, "y ~ mlp(a, b, c, t, s, u)", options).model.predict(table);
     double squares = 0.0;
     for (std::size_t i = 0; i < y.size(); ++i) squares += (p.mean[i] - clean[i]) * (p.mean[i] - clean[i]);
     return std::sqrt(squares / static_cast<double>(y.size()));
@@ -223,8 +223,8 @@ TEST(ImageFit, TheCompositeLearnsWhatNeitherSourceTells) {
   FitOptions options = quick();
   options.epochs = 25;
   const std::string network = "cnn(row, idx=\"bars.idx\", channels=[8, 8], layers=16)";
-  const Fit composite = fit(table, "y ~ " + network + " * rbf(t)", options);
-  const Fit image = fit(table, "y ~ " + network, options), time = fit(table, "y ~ rbf(t)", options);
+  const Fit composite = fit_model(table, "y ~ " + network + " * rbf(t)", options);
+  const Fit image = fit_model(table, "y ~ " + network, options), time = fit_model(table, "y ~ rbf(t)", options);
   EXPECT_LT(composite.report.holdout->rmse, 0.3 * image.report.holdout->rmse);
   EXPECT_LT(composite.report.holdout->rmse, 0.3 * time.report.holdout->rmse);
   EXPECT_NEAR(composite.report.holdout->coverage.at("0.9"), 0.9, 0.09);
@@ -238,7 +238,7 @@ TEST(ImageFit, ClassifiesAndGoesOnWhereItStopped) {
   options.checkpoint_seconds = 0.0;
   const Formula formula =
       parse_formula("three ~ cnn(row, t, idx=\"bars.idx\", channels=[6], layers=12, dropout=0.1, flip=both, shift=1)");
-  const Fit whole = fit(table, formula, options);
+  const Fit whole = fit_model(table, formula, options);
   EXPECT_GT(whole.report.class_holdout->accuracy, 0.8);
   for (const int stop_at : {5, 40}) {
     std::optional<Checkpoint> kept;
@@ -246,9 +246,9 @@ TEST(ImageFit, ClassifiesAndGoesOnWhereItStopped) {
     FitHooks hooks;
     hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
     hooks.interrupted = [&] { return ++asked > stop_at; };
-    EXPECT_THROW(fit(table, formula, options, hooks), Interrupted);
+    EXPECT_THROW(fit_model(table, formula, options, hooks), Interrupted);
     ASSERT_TRUE(kept.has_value());
-    const Fit resumed = fit(table, formula, options, {}, &*kept);
+    const Fit resumed = fit_model(table, formula, options, {}, &*kept);
     EXPECT_EQ(first_difference(resumed.model.model().state(), whole.model.model().state()), "") << stop_at;
     EXPECT_EQ(resumed.model.temperature, whole.model.temperature);
   }

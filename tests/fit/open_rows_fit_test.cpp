@@ -18,9 +18,9 @@ namespace {
 void expect_same_fit(const Table& table, const std::string& formula, FitOptions options) {
   options.holdout = parse_split("random=20%");
   options.seed = 3;
-  const Fit held = fit(table, formula, options);
+  const Fit held = fit_model(table, formula, options);
   options.held_bytes = 0.0;
-  const Fit open = fit(table, formula, options);
+  const Fit open = fit_model(table, formula, options);
   EXPECT_EQ(first_difference(held.model.model().state(), open.model.model().state()), "");
   EXPECT_EQ(first_difference(support_state(held.model.support), support_state(open.model.support)), "");
   EXPECT_EQ(held.model.noise, open.model.noise);

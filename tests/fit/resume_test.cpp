@@ -64,11 +64,11 @@ struct Interrupting {
       FitHooks hooks;
       hooks.interrupted = [&] { return ++asked > stop; };
       hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
-      EXPECT_THROW(fit(table, formula, options, hooks, has_one ? &from : nullptr), Interrupted);
+      EXPECT_THROW(fit_model(table, formula, options, hooks, has_one ? &from : nullptr), Interrupted);
       has_one = true;
       phases.push_back(kept.phase);
     }
-    return fit(table, formula, options, {}, has_one ? &kept : nullptr);
+    return fit_model(table, formula, options, {}, has_one ? &kept : nullptr);
   }
 };
 
@@ -109,7 +109,7 @@ TEST(Resume, EqualsAFitWithoutInterruption) {
     int steps = 0;
     FitHooks count;
     count.interrupted = [&] { return ++steps < 0; };
-    const Fit whole = fit(table, parse_formula(each.formula), options, count);
+    const Fit whole = fit_model(table, parse_formula(each.formula), options, count);
     ASSERT_GT(whole.report.validation_rows, 0);
     const int in_training = static_cast<int>(whole.report.epochs) * 3;  // 48 rows in batches of 16
     ASSERT_GT(steps, in_training);
@@ -126,7 +126,7 @@ TEST(Resume, EqualsAFitWithoutInterruption) {
 
 TEST(Resume, ManyTimesOver) {
   const Table table = generic_table(60);
-  const Fit whole = fit(table, kHybrid, small_options());
+  const Fit whole = fit_model(table, kHybrid, small_options());
   Interrupting fits{table, parse_formula(kHybrid), small_options()};
   expect_same(fits.run({2, 2, 1, 0, 9, 3, 1}), whole);
   EXPECT_EQ(fits.phases.back(), "refit");
@@ -138,7 +138,7 @@ TEST(Resume, AfterAnInterruptedWarmStart) {
   options.warm_start = true;
   options.epochs = 2;
   const std::string formula = "y ~ mlp(a, layers=[4]) * rbf(t, points=6)";
-  const Fit whole = fit(table, formula, options);
+  const Fit whole = fit_model(table, formula, options);
   Interrupting fits{table, parse_formula(formula), options};
   const Fit resumed = fits.run({4});
   EXPECT_EQ(fits.phases, std::vector<std::string>{"start"});
@@ -152,11 +152,11 @@ TEST(Resume, FromACheckpointThatDidNotStopTheFit) {
   std::vector<Checkpoint> kept;
   FitHooks hooks;
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept.push_back(checkpoint); };
-  const Fit whole = fit(table, parse_formula(kHybrid), options, hooks);
+  const Fit whole = fit_model(table, parse_formula(kHybrid), options, hooks);
   ASSERT_GT(kept.size(), 20u);
   for (std::size_t i = 0; i < kept.size(); i += 5) {
     SCOPED_TRACE(kept[i].phase + ", checkpoint " + std::to_string(i));
-    expect_same(fit(table, parse_formula(kHybrid), options, {}, &kept[i]), whole);
+    expect_same(fit_model(table, parse_formula(kHybrid), options, {}, &kept[i]), whole);
   }
 }
 
@@ -167,15 +167,15 @@ TEST(Resume, RefusesTheCheckpointOfAnotherFit) {
   int asked = 0;
   hooks.interrupted = [&] { return ++asked > 4; };
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
-  EXPECT_THROW(fit(table, parse_formula(kHybrid), small_options(), hooks), Interrupted);
+  EXPECT_THROW(fit_model(table, parse_formula(kHybrid), small_options(), hooks), Interrupted);
   for (const char* other :
        {"y ~ mlp(a, b, layers=[6, 5]) * rbf(t, points=8) * periodic(s, period=2) + mlp(c, layers=[4])",
         "y ~ mlp(a, b, layers=[6, 4]) * rbf(t, points=8)", "y ~ mlp(a)"}) {
-    EXPECT_THROW(fit(table, parse_formula(other), small_options(), {}, &kept), DataError) << other;
+    EXPECT_THROW(fit_model(table, parse_formula(other), small_options(), {}, &kept), DataError) << other;
   }
   Checkpoint torn = kept;
   torn.numbers.erase("epoch");
-  EXPECT_THROW(fit(table, parse_formula(kHybrid), small_options(), {}, &torn), DataError);
+  EXPECT_THROW(fit_model(table, parse_formula(kHybrid), small_options(), {}, &torn), DataError);
 }
 
 // Of the second training, which needs what the first has found.
@@ -187,11 +187,11 @@ TEST(Resume, RefusesACheckpointWithoutItsOutcome) {
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
   FitOptions often = small_options();
   often.checkpoint_seconds = 0.0;
-  EXPECT_THROW(fit(table, parse_formula(kHybrid), often, hooks), Interrupted);
+  EXPECT_THROW(fit_model(table, parse_formula(kHybrid), often, hooks), Interrupted);
   ASSERT_EQ(kept.phase, "refit");
   const auto refused = [&](const Checkpoint& torn) {
     try {
-      fit(table, parse_formula(kHybrid), small_options(), {}, &torn);
+      fit_model(table, parse_formula(kHybrid), small_options(), {}, &torn);
       return false;
     } catch (const DataError&) {
       return true;
@@ -224,11 +224,12 @@ TEST(SameSeed, SameBits) {
        {"y ~ mlp(a, b, layers=[6, 4], dropout=0.2) * rbf(t, points=8) * periodic(s, points=8)",
         "y ~ rbf(t, s, points=12) + linear(u)"}) {
     SCOPED_TRACE(formula);
-    const Fit first = fit(table, formula, options);
-    expect_same(first, fit(table, formula, options));
+    const Fit first = fit_model(table, formula, options);
+    expect_same(first, fit_model(table, formula, options));
     FitOptions another = options;
     another.seed = 4;
-    EXPECT_NE(first_difference(first.model.model().state(), fit(table, formula, another).model.model().state()), "");
+    EXPECT_NE(first_difference(first.model.model().state(), fit_model(table, formula, another).model.model().state()),
+              "");
   }
 }
 
@@ -240,9 +241,9 @@ TEST(SameSeed, SameBitsOnOneThreadOrTwo) {
   FitOptions options = small_options();
   options.epochs = 2;
   at::set_num_threads(1);
-  const Fit one = fit(table, kHybrid, options);
+  const Fit one = fit_model(table, kHybrid, options);
   at::set_num_threads(2);
-  const Fit two = fit(table, kHybrid, options);
+  const Fit two = fit_model(table, kHybrid, options);
   at::set_num_threads(threads);
   expect_same(one, two);
 }

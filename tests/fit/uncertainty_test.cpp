@@ -51,9 +51,9 @@ TEST(NoiseFormula, FindsNoiseThatGrows) {
   const auto law = [](double x, Random& random) { return std::sin(x) + std::abs(x) * random.normal(); };
   const Table training = simulated(1500, 1, law), fresh = simulated(1000, 2, law);
   FitOptions options;
-  const Fit constant = fit(training, "y ~ rbf(x)", options);
+  const Fit constant = fit_model(training, "y ~ rbf(x)", options);
   options.noise_formula = "sigma ~ rbf(x)";
-  const Fit varying = fit(training, "y ~ rbf(x)", options);
+  const Fit varying = fit_model(training, "y ~ rbf(x)", options);
   ASSERT_NE(varying.model.noise_model, nullptr);
   EXPECT_EQ(constant.model.noise_model, nullptr);
   const Prediction p = varying.model.predict(fresh);
@@ -75,7 +75,7 @@ TEST(Calibrated, IntervalsCoverWhateverTheNoise) {
     return std::sin(x) + 0.4 * random.normal() / std::sqrt(random.chi_squared(3) / 3.0);
   };
   const Table fresh = simulated(4000, 4, law);
-  const Fit fitted = fit(simulated(3000, 3, law), "y ~ rbf(x)");
+  const Fit fitted = fit_model(simulated(3000, 3, law), "y ~ rbf(x)");
   ASSERT_EQ(fitted.model.calibration.rows(), 600);
   const Scores calibrated = fitted.model.evaluate(fresh).scores;
   CompositePredictor gaussian = fitted.model;
@@ -106,7 +106,7 @@ class Posteriors : public testing::TestWithParam<std::string> {};
 // Better than the training mean and variance (msll below nought), with noise, calibration and support of its own.
 TEST_P(Posteriors, FitFromEndToEnd) {
   const Table training = generic_table(300), fresh = generic_table(300, 2);
-  const Fit fitted = fit(training, kHybrid, quick(GetParam()));
+  const Fit fitted = fit_model(training, kHybrid, quick(GetParam()));
   const CompositePredictor& model = fitted.model;
   EXPECT_EQ(model.options.members, GetParam() == "laplace" ? 1 : 12);
   EXPECT_EQ(model.posterior->engine().name, GetParam());
@@ -130,7 +130,7 @@ TEST_P(Posteriors, KeepANoiseThatIsKnown) {
   FitOptions options = quick(GetParam());
   options.noise = 0.35;
   options.warm_start = false;
-  const CompositePredictor model = fit(generic_table(120), kHybrid, options).model;
+  const CompositePredictor model = fit_model(generic_table(120), kHybrid, options).model;
   EXPECT_NEAR(model.noise * model.encoder.target_scaling.sd, 0.35, 1e-12);
 }
 
@@ -138,11 +138,12 @@ TEST_P(Posteriors, AreTheSameForTheSameSeed) {
   FitOptions options = quick(GetParam());
   options.warm_start = false;
   const Table table = generic_table(100);
-  const CompositePredictor first = fit(table, kHybrid, options).model, second = fit(table, kHybrid, options).model;
+  const CompositePredictor first = fit_model(table, kHybrid, options).model,
+                           second = fit_model(table, kHybrid, options).model;
   EXPECT_EQ(first_difference(first.model().state(), second.model().state()), "");
   EXPECT_EQ(first.predict(table).sd, second.predict(table).sd);
   options.seed = 3;
-  EXPECT_NE(fit(table, kHybrid, options).model.predict(table).sd, first.predict(table).sd);
+  EXPECT_NE(fit_model(table, kHybrid, options).model.predict(table).sd, first.predict(table).sd);
 }
 
 // Interrupted before anything is trained, or while it is drawn: taken up again it starts anew and ends the same.
@@ -155,10 +156,10 @@ TEST_P(Posteriors, CanBeInterrupted) {
   FitHooks hooks;
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };
   hooks.interrupted = [] { return true; };
-  EXPECT_THROW(fit(table, formula, options, hooks), Interrupted);
+  EXPECT_THROW(fit_model(table, formula, options, hooks), Interrupted);
   ASSERT_FALSE(kept.phase.empty());
-  const CompositePredictor whole = fit(table, formula, options).model,
-                           again = fit(table, formula, options, {}, &kept).model;
+  const CompositePredictor whole = fit_model(table, formula, options).model,
+                           again = fit_model(table, formula, options, {}, &kept).model;
   EXPECT_EQ(whole.predict(table).sd, again.predict(table).sd);
 }
 
@@ -174,7 +175,7 @@ TEST(Posteriors, OfIdenticalRows) {
   for (const std::string posterior : {"nngp", "ntk", "laplace"}) {
     SCOPED_TRACE(posterior);
     const CompositePredictor model =
-        fit(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
+        fit_model(make_table(columns), "y ~ mlp(a, b) * rbf(t, points=4)", quick(posterior)).model;
     const Prediction p = model.predict(make_table(columns));
     for (const double sd : p.sd) EXPECT_TRUE(std::isfinite(sd) && sd > 0.0);
     EXPECT_NEAR(p.sd[0], 1.0, 0.5);

@@ -70,7 +70,7 @@ TEST(LinearPosterior, WithManyPointsIsTheExactProcess) {
   const Table training = figure5_table(100, true, 1), grid = figure5_table(121, false, 2);
   FitOptions options;
   options.validation = Split{};
-  const CompositePredictor model = fit(training, "y ~ rbf(x, points=100)", options).model;
+  const CompositePredictor model = fit_model(training, "y ~ rbf(x, points=100)", options).model;
   ASSERT_EQ(model.posterior->engine().name, "exact");
   const Dataset known = encode(training, model.encoder, true), asked = encode(grid, model.encoder, true);
   const Comparison c = compare_with_exact(model, grid, known, asked, false);

@@ -38,7 +38,7 @@ TEST(StoredPosterior, ComesBack) {
     const std::string formula = posterior == "exact"
                                     ? "y ~ rbf(day, points=6) + linear(b)"
                                     : "y ~ mlp(a, site) * rbf(day, points=6) * matern32(b) + mlp(floor)";
-    const Fit fitted = fit(table, formula, quick(posterior));
+    const Fit fitted = fit_model(table, formula, quick(posterior));
     ASSERT_EQ(fitted.model.posterior->engine().name, posterior);
     ASSERT_GT(fitted.model.calibration.rows(), 0);
     ASSERT_EQ(fitted.model.support.size(), 2u);
@@ -58,7 +58,7 @@ TEST(StoredPosterior, WithAFormulaOfTheNoise) {
   const Table table = mixed_table(600, 1);
   FitOptions options = quick("ensemble");
   options.noise_formula = "sigma ~ rbf(b, points=5)";
-  const Fit fitted = fit(table, "y ~ mlp(a) * rbf(day, points=6)", options);
+  const Fit fitted = fit_model(table, "y ~ mlp(a) * rbf(day, points=6)", options);
   ASSERT_NE(fitted.model.noise_model, nullptr);
   const ScratchFolder folder;
   const StoredModel again = stored(fitted, table, folder);
@@ -73,7 +73,7 @@ TEST(StoredPosterior, IsMissed) {
   const Table table = mixed_table(80, 1);
   for (const std::string posterior : {"ntk", "laplace"}) {
     const ScratchFolder folder;
-    save_model(fit(table, "y ~ mlp(a) * rbf(day, points=6)", quick(posterior)), folder / "m", table, {});
+    save_model(fit_model(table, "y ~ mlp(a) * rbf(day, points=6)", quick(posterior)), folder / "m", table, {});
     std::filesystem::remove(folder / "m/posterior.safetensors");
     EXPECT_THROW(load_model(folder / "m"), DataError);
   }

@@ -122,7 +122,6 @@ Dataset encode_rows(const Table& table, const Encoder& encoder, const std::vecto
 
 // The rows in `use` that have a target and no gaps, held when their tensors take no more than `most_held` bytes. The
 // table must outlive them. Notes are those of encode(): of all rows of the table.
-constexpr double kHeldBytes = 64e6;
 Dataset open_rows(const Table& table, const Encoder& encoder, const std::vector<bool>& use,
                   EncodingNotes* notes = nullptr, double most_held = kHeldBytes);
 double bytes_of_row(const Encoder& encoder);  // as tensors, images apart

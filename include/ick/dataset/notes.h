@@ -8,6 +8,8 @@ namespace ick {
 
 enum class Gaps { refuse, drop, fill };  // what to do with rows where a kernel's column is missing
 
+constexpr double kHeldBytes = 64e6;  // rows that take more as tensors are encoded again for each batch
+
 // What was left out or made up when rows became numbers.
 struct EncodingNotes {
   std::int64_t without_target = 0;             // rows dropped

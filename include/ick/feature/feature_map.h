@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ick/base/path.h"
 #include "ick/kernel/kernel.h"
 
 namespace ick {
@@ -71,9 +72,6 @@ enum class Placement {
 };
 
 enum class Draws { orthogonal, independent };
-
-// How features are computed: fused on the CPU, or composed tensor operations. Both give the same numbers to rounding.
-enum class Path { fused, reference };
 
 struct MapOptions {
   MapKind kind = MapKind::nystrom;

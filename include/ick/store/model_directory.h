@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ick/fit/fit.h"
+#include "ick/store/load_options.h"
 
 namespace ick {
 
@@ -24,9 +25,6 @@ struct DataOrigin {
   std::uint32_t fingerprint = 0;  // of the table read
 };
 
-// CRC-32 of names and values.
-std::uint32_t fingerprint(const Table& table);
-
 // UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is never
 // replaced. Fails before anything is trained when called first.
 void check_model_place(const std::string& directory);
@@ -41,12 +39,6 @@ struct StoredModel {
   int format = kModelFormat;
   std::string version;  // of the program that wrote it
   std::string json;     // model.json as it stands
-};
-
-struct LoadOptions {
-  // Whether code that came with the file may run: a TorchScript can do whatever the user can. Without it such a model is
-  // refused (UsageError). Files that the stored formula names (file=, start=) are not opened in either case.
-  bool trust = false;
 };
 
 // DataError when a file is missing, damaged or of a newer format.

@@ -25,7 +25,16 @@ struct ColumnInfo {
   bool operator==(const ColumnInfo&) const = default;
 };
 
+// Numbers are NaN, text "" where a value is missing.
 struct Column {
+  // Columns in memory. Numbers without a fraction are an integer column, as in a file. Times are texts of one format (see
+  // table/time.h; detected when empty) or days since 1970-01-01 UTC; DataError names the row that is not one.
+  static Column numbers(std::string name, std::vector<double> values);
+  static Column times(std::string name, std::vector<double> days);
+  static Column times(std::string name, const std::vector<std::string>& texts, std::string format = "");
+  static Column categories(std::string name, const std::vector<std::string>& levels);
+  static Column texts(std::string name, std::vector<std::string> texts);
+
   ColumnInfo info;
   Numbers values;                 // all types but text; NaN where missing
   std::vector<std::string> text;  // text only; "" where missing
@@ -36,6 +45,8 @@ class ImageStore;
 
 // Columns of the same length, by name.
 struct Table {
+  static Table from(std::vector<Column> columns);  // UsageError when lengths differ or a name comes twice
+
   std::vector<Column> columns;
   std::int64_t rows = 0;
   std::int64_t rows_before = 0;        // of the file, of a block of it
@@ -47,5 +58,11 @@ struct Table {
   const Column& column(std::string_view name, std::string_view place = "") const;
   std::vector<std::string> names() const;
 };
+
+// Some rows as a table of their own, which shows the same images.
+Table select_rows(const Table& table, const std::vector<std::int64_t>& rows);
+
+// CRC-32 of names and values.
+std::uint32_t fingerprint(const Table& table);
 
 }  // namespace ick

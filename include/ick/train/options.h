@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ick/base/option.h"
-#include "ick/dataset/encoder.h"
-#include "ick/feature/feature_map.h"
+#include "ick/base/path.h"
+#include "ick/dataset/notes.h"
 #include "ick/likelihood/likelihood.h"
 #include "ick/table/split.h"
 
@@ -92,6 +92,7 @@ struct FitOptions {
   Gaps gaps = Gaps::refuse;
   std::map<std::string, std::string> units;  // of columns
   double checkpoint_seconds = 60.0;          // between checkpoints
+  int threads = 0;                           // 0: one for each core
   int loaders = 2;                           // threads that decode images ahead of training
   double held_bytes = kHeldBytes;            // rows that take more as tensors are encoded again for each batch
   Path path = Path::fused;                   // of a step: the fast one where supported, or autograd
@@ -194,6 +195,8 @@ void FitOptions::declare(Table& table) {
          .range = {{0, 1e9}},
          .text = "Seconds between checkpoints"});
 
+  table("threads", &Self::threads,
+        {.group = OptionGroup::library, .range = {{0, 1024}}, .text = "Threads; 0: one for each core"});
   table("held_bytes", &Self::held_bytes,
         {.group = OptionGroup::library,
          .text = "Bytes of rows as tensors; rows that take more are encoded again for each batch"});

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ick/dataset/notes.h"
+#include "ick/model/class_scores.h"
+#include "ick/model/metrics.h"
+#include "ick/train/options.h"
+
+namespace ick {
+
+// One line of the learning curve.
+struct EpochRecord {
+  std::string phase;  // "train", "refit"
+  std::int64_t epoch = 0;
+  double loss = 0.0;
+  double validation = 0.0;  // the score that early stopping watches, see Progress; not a number without validation rows
+  double learning_rate = 0.0;
+};
+
+// The outcome of a fit, besides the model.
+struct FitReport {
+  FitOptions options;  // with every choice made
+  std::int64_t rows = 0, training_rows = 0, validation_rows = 0, holdout_rows = 0;
+  std::string validation_split, holdout_split;  // as text; "none"
+  std::string validation_reason;                // why rows were set apart that way
+  EncodingNotes notes;
+  // Of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
+  std::optional<Scores> validation, holdout;
+  std::optional<ClassScores> class_validation, class_holdout;  // instead, for classes
+  std::int64_t epochs = 0, best_epoch = 0;
+  bool polished = false;  // the last layers are those in closed form
+  double seconds = 0.0;
+  double waiting = 0.0;              // share of the training's seconds in which it stood still for images
+  std::vector<EpochRecord> history;  // of this run; what came before an interrupted fit was resumed is not in it
+};
+
+}  // namespace ick

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "ick/base/error.h"
+#include "ick/fit/report.h"
+#include "ick/predict/predictor.h"
+#include "ick/store/load_options.h"
+#include "ick/table/csv.h"
+#include "ick/table/split.h"
+#include "ick/table/table.h"
+#include "ick/train/options.h"
+#include "ick/train/progress.h"
+
+// The whole library for its users, free of torch: a table, a formula, a model that predicts.
+//
+//   const ick::Table table = ick::read_table("air.csv");  // or Table::from columns in memory
+//   const ick::Fitted fitted = ick::fit(table, "pm25 ~ mlp(wind) * periodic(date, period=1y)");
+//   fitted.save("air.model");
+//   const ick::Prediction p = ick::load("air.model")->predict(ick::read_table("tomorrow.csv"));
+namespace ick {
+
+// How a fit speaks and listens, on the thread that called it. All may be empty.
+struct FitControl {
+  std::function<void(const Progress&)> progress;
+  std::function<bool()> cancelled;             // asked at every step; true ends the fit with Interrupted
+  std::function<void(const Message&)> remark;  // a sentence about a choice that was made, or has no effect
+};
+
+// What a fit gives.
+class Fitted {
+ public:
+  const Predictor& model() const;
+  const Predictor* operator->() const { return &model(); }
+  const FitReport& report() const;
+
+  // A folder that load() and the program read, as a whole or not at all. UsageError when there is anything but an older
+  // model at `folder`. `source` says where the table came from, for people to read.
+  void save(const std::string& folder, const std::string& source = "") const;
+
+ private:
+  struct State;
+  friend Fitted fit(const Table&, const std::string&, const FitOptions&, const FitControl&);
+  explicit Fitted(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+// Trains a model. UsageError, DataError or NumericError with a whole sentence when that cannot be.
+Fitted fit(const Table& table, const std::string& formula, const FitOptions& options = {},
+           const FitControl& control = {});
+
+// DataError when a file is missing, damaged or of a newer format.
+std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options = {});
+
+}  // namespace ick

@@ -1,0 +1,72 @@
+#include "ick/ick.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "ick/fit/fit.h"
+#include "ick/store/model_directory.h"
+#include "store/json.h"
+
+namespace ick {
+
+namespace {
+
+// Rows with a target, spread over the table: what a saved model is verified by.
+Table some_rows(const Table& table, const std::string& target) {
+  constexpr std::int64_t kRows = 20;
+  const Column& column = table.column(target);
+  std::vector<std::int64_t> known, picked;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (!std::isnan(column.values[i])) known.push_back(i);
+  }
+  const std::int64_t step = std::max<std::int64_t>(1, std::ssize(known) / kRows);
+  for (std::int64_t i = 0; i < std::ssize(known) && std::ssize(picked) < kRows; i += step) picked.push_back(known[i]);
+  return select_rows(table, picked);
+}
+
+// One line for each epoch, as the program writes it.
+std::string log_of(const FitReport& report) {
+  std::string log;
+  for (const EpochRecord& each : report.history) log += to_json(each).dump() + "\n";
+  return log;
+}
+
+}  // namespace
+
+struct Fitted::State {
+  Fit fit;
+  Table sample;
+  DataOrigin origin;
+};
+
+const Predictor& Fitted::model() const { return state_->fit.model; }
+const FitReport& Fitted::report() const { return state_->fit.report; }
+
+void Fitted::save(const std::string& folder, const std::string& source) const {
+  DataOrigin origin = state_->origin;
+  origin.path = source;
+  save_model(state_->fit, folder, state_->sample, origin, log_of(report()));
+}
+
+Fitted fit(const Table& table, const std::string& formula, const FitOptions& options, const FitControl& control) {
+  FitHooks hooks;
+  hooks.progress = control.progress;
+  hooks.interrupted = control.cancelled;
+  hooks.planned = [&](const FitPlan& plan) {
+    if (!control.remark) return;
+    for (const Message& remark : plan.remarks) control.remark(remark);
+  };
+  Fit made = fit_model(table, parse_formula(formula), options, hooks);
+  Table sample = some_rows(table, made.model.encoder.target.name);
+  DataOrigin origin{"", table.names(), fingerprint(table)};
+  return Fitted(
+      std::make_shared<const Fitted::State>(Fitted::State{std::move(made), std::move(sample), std::move(origin)}));
+}
+
+std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options) {
+  return std::make_shared<const CompositePredictor>(load_model(folder, options).model);
+}
+
+}  // namespace ick
