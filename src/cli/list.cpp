@@ -9,6 +9,8 @@
 #include "cli/words.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/inference/engine.h"
+#include "ick/likelihood/likelihood.h"
 #include "ick/net/network.h"
 
 namespace ick {
@@ -81,6 +83,17 @@ void print_networks() {
   }
 }
 
+void print_likelihoods() {
+  for (const Likelihood* row : likelihoods()) {
+    fmt::print("{:<22} {}\n",
+               row->alias.empty() ? std::string(row->name) : fmt::format("{} ({})", row->name, row->alias), row->text);
+  }
+}
+
+void print_posteriors() {
+  for (const Engine* row : engines()) fmt::print("{:<22} {}\n", row->name, row->text);
+}
+
 void print_images() {
   fmt::print("Where images come from, in cnn, resnet, vit, deepvit and torchscript:\n");
   for (const ImageArgument& each : image_arguments()) {
@@ -97,7 +110,8 @@ void print_features() {
 }
 
 int run_list(const std::string& what, bool json) {
-  const std::vector<std::string> choices = {"all", "kernels", "networks", "images", "features"};
+  const std::vector<std::string> choices = {"all",      "kernels",     "networks",  "images",
+                                            "features", "likelihoods", "posteriors"};
   if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
     const std::string guess = did_you_mean(what, choices);
     throw UsageError("no list named \"" + what + "\"" + (guess.empty() ? "; there are " + join_words(choices) : guess));
@@ -110,6 +124,13 @@ int run_list(const std::string& what, bool json) {
     }
     if (wanted("networks")) {
       for (const NetworkRow& row : network_table()) out["networks"].push_back(network_json(row));
+    }
+    if (wanted("likelihoods")) {
+      for (const Likelihood* row : likelihoods())
+        out["likelihoods"].push_back({{"name", row->name}, {"what", row->text}});
+    }
+    if (wanted("posteriors")) {
+      for (const Engine* row : engines()) out["posteriors"].push_back({{"name", row->name}, {"what", row->text}});
     }
     if (wanted("images")) {
       for (const ImageArgument& each : image_arguments()) {
@@ -131,6 +152,8 @@ int run_list(const std::string& what, bool json) {
   section("networks", print_networks);
   section("images", print_images);
   section("features", print_features);
+  section("likelihoods", print_likelihoods);
+  section("posteriors", print_posteriors);
   return 0;
 }
 
@@ -143,7 +166,8 @@ Command add_list(CLI::App& program) {
   };
   auto request = std::make_shared<Request>();
   CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
-  app->add_option("what", request->what, "kernels, networks, images, features or all")->capture_default_str();
+  app->add_option("what", request->what, "kernels, networks, images, features, likelihoods, posteriors or all")
+      ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   return {app, [request] { return run_list(request->what, request->json); }};
 }

@@ -357,7 +357,9 @@ MapState NystromMap::state() const {
 
 at::Tensor NystromMap::evaluate(const at::Tensor& x, at::ScalarType dtype) const {
   const at::Tensor rows = checked_rows(x, kernel_);
-  if (options_.path == Path::reference || x.requires_grad()) {
+  const auto& factors = kernel_.terms()[0];
+  const bool fuses = std::all_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->fuses(); });
+  if (options_.path == Path::reference || x.requires_grad() || !fuses) {
     return checked_features(reference(rows).to(dtype));
   }
   const at::Tensor& raw = kernel_.parameters().raw();

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "kernel/formula.h"
-#include "kernel/start.h"
+#include "ick/kernel/formula.h"
+#include "ick/kernel/start.h"
 
 namespace ick {
 

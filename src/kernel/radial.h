@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "ick/kernel/declaration.h"
-#include "kernel/formula.h"
-#include "kernel/start.h"
+#include "ick/kernel/formula.h"
+#include "ick/kernel/start.h"
 
 // Kernels of the scaled distance r,  r^2 = sum_d ((x_d - x'_d) / l_d)^2.  On the sphere the x are points in km in three
 // dimensions, so r is the chord, and what is positive definite in space stays so: a Matern of the great-circle distance

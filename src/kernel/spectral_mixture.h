@@ -3,8 +3,8 @@
 #include <array>
 #include <numbers>
 
-#include "kernel/formula.h"
-#include "kernel/start.h"
+#include "ick/kernel/formula.h"
+#include "ick/kernel/start.h"
 
 namespace ick {
 

@@ -1,8 +1,8 @@
 #include "ick/kernel/table.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <mutex>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -10,64 +10,27 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/formula/expression.h"
+#include "ick/kernel/plain_view.h"
 #include "kernel/list.h"
 
 namespace ick {
 
 namespace {
 
-// A formula's view of one pair of rows in plain doubles.
-template <class K>
-struct PlainView {
-  const Structure& s;
-  const double* parameters;
-  const double* first;
-  const double* second;
-
-  const Structure& structure() const { return s; }
-  double x(int d) const { return first[d]; }
-  double y(int d) const { return second[d]; }
-  double p(int k, int i = 0, int j = 0) const {
-    int offset = place_of(K::parameters[k].shape, s, i, j);
-    for (int before = 0; before < k; ++before) offset += size_of(K::parameters[before].shape, s);
-    return parameters[offset];
-  }
-  double lookup(int k, double level, int j) const { return p(k, static_cast<int>(level), j); }
-  double sin_between(int d) const { return sin_turns(K::frequency(*this, d) * (x(d) - y(d))); }
-};
-
-template <class K>
-double plain_value(const Structure& structure, const double* parameters, const double* x, const double* y) {
-  return K::value(PlainView<K>{structure, parameters, x, y});
-}
-
-template <class K>
-constexpr double smoothness_of() {
-  if constexpr (requires { K::smoothness; }) return K::smoothness;
-  return 0.0;
-}
-
-template <class K>
-constexpr bool is_centred() {
-  if constexpr (requires { K::centred; }) return K::centred;
-  return false;
-}
-
-template <class K>
-constexpr auto rank_function() -> std::int64_t (*)(const Structure&) {
-  if constexpr (requires(const Structure& s) { K::rank(s); }) return K::rank;
-  return nullptr;
-}
+// Room for those of other programs: rows stay where they are.
+constexpr std::size_t kMostAdded = 256;
 
 template <std::size_t... i>
-std::array<KernelRow, sizeof...(i)> make_rows(std::index_sequence<i...>) {
-  const auto row = [](int index, auto kernel) {
-    using K = decltype(kernel);
-    static_assert(K::parameters.size() <= kMostParameters);
-    return KernelRow{index,         K::name,        K::formula,      K::inputs,         K::spectrum, smoothness_of<K>(),
-                     K::parameters, plain_value<K>, is_centred<K>(), rank_function<K>()};
-  };
-  return {row(i, std::tuple_element_t<i, KernelList>{})...};
+std::vector<KernelRow> make_rows(std::index_sequence<i...>) {
+  std::vector<KernelRow> rows;
+  rows.reserve(sizeof...(i) + kMostAdded);
+  (rows.push_back(kernel_row<std::tuple_element_t<i, KernelList>>(static_cast<int>(i))), ...);
+  return rows;
+}
+
+std::vector<KernelRow>& all_rows() {
+  static std::vector<KernelRow> rows = make_rows(std::make_index_sequence<kKernelCount>());
+  return rows;
 }
 
 }  // namespace
@@ -80,9 +43,20 @@ int KernelRow::parameter_count(const Structure& structure) const {
 
 std::string KernelRow::title() const { return std::string(name) + (inputs == Inputs::place ? " (sphere)" : ""); }
 
-std::span<const KernelRow> kernel_table() {
-  static const auto rows = make_rows(std::make_index_sequence<kKernelCount>());
-  return rows;
+std::span<const KernelRow> kernel_table() { return all_rows(); }
+
+void add_kernel(KernelRow row) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  std::vector<KernelRow>& rows = all_rows();
+  for (const KernelRow& each : rows) {
+    if (each.name != row.name || each.inputs != row.inputs) continue;
+    throw UsageError("there is a kernel named \"" + std::string(row.name) + "\" already; give another name");
+  }
+  if (rows.size() == rows.capacity())
+    throw UsageError("no more than " + std::to_string(kMostAdded) + " kernels can be added");
+  row.index = static_cast<int>(rows.size());
+  rows.push_back(row);
 }
 
 const KernelRow& find_kernel(std::string_view name, bool sphere, std::size_t position) {

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <vector>
 
+#include "ick/base/error.h"
 #include "ick/net/network.h"
 #include "net/cnn.h"
 #include "net/mlp.h"
@@ -24,14 +27,40 @@ constexpr std::array kNetworks = {
                make_torchscript, Reads::image, /*brings_code=*/true},
 };
 
+// Room for those of other programs: rows stay where they are.
+constexpr std::size_t kMostAdded = 256;
+
+std::vector<NetworkRow>& all_rows() {
+  static std::vector<NetworkRow> rows = [] {
+    std::vector<NetworkRow> own;
+    own.reserve(kNetworks.size() + kMostAdded);
+    own.assign(kNetworks.begin(), kNetworks.end());
+    return own;
+  }();
+  return rows;
+}
+
 }  // namespace
 
-std::span<const NetworkRow> network_table() { return kNetworks; }
+std::span<const NetworkRow> network_table() { return all_rows(); }
 
 const NetworkRow* find_network(std::string_view name) {
-  const auto* found =
-      std::find_if(kNetworks.begin(), kNetworks.end(), [&](const auto& row) { return row.name == name; });
-  return found == kNetworks.end() ? nullptr : found;
+  for (const NetworkRow& row : all_rows()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+void add_network(const NetworkRow& row) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (find_network(row.name) != nullptr) {
+    throw UsageError("there is a network named \"" + std::string(row.name) + "\" already; give another name");
+  }
+  std::vector<NetworkRow>& rows = all_rows();
+  if (rows.size() == rows.capacity())
+    throw UsageError("no more than " + std::to_string(kMostAdded) + " networks can be added");
+  rows.push_back(row);
 }
 
 std::unique_ptr<Network> make_network(const NetworkSpec& network, const NetworkContext& context) {

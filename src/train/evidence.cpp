@@ -71,12 +71,25 @@ struct KnownSlopes : torch::autograd::Function<KnownSlopes> {
 
 }  // namespace
 
+bool fuses(const Kernel& kernel) {
+  for (const std::vector<Factor>& factors : kernel.terms()) {
+    if (!std::all_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->fuses(); })) return false;
+  }
+  return true;
+}
+
 ExactEvidence::ExactEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y)
     : kernel_(kernel),
-      fused_(std::make_shared<const FusedEvidence>(fused_terms(kernel, x), static_cast<int>(kernel.parameters().size()),
-                                                   share, numbers_of(y), static_cast<int>(x.size(0)))) {}
+      share_(share),
+      x_(x),
+      y_(y),
+      fused_(!fuses(kernel) ? nullptr
+                            : std::make_shared<const FusedEvidence>(fused_terms(kernel, x),
+                                                                    static_cast<int>(kernel.parameters().size()), share,
+                                                                    numbers_of(y), static_cast<int>(x.size(0)))) {}
 
 at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
+  if (fused_ == nullptr) return exact_evidence(kernel_, share_, x_, y_, log_noise);
   const at::Tensor& raw = kernel_.parameters().raw();  // (1, P)
   const std::vector<ParameterSet::Column> columns = kernel_.parameters().columns();
   std::vector<double> theta = numbers_of(raw);

@@ -29,7 +29,9 @@ class ExactEvidence {
 
  private:
   Kernel kernel_;
-  std::shared_ptr<const FusedEvidence> fused_;
+  double share_;
+  at::Tensor x_, y_;
+  std::shared_ptr<const FusedEvidence> fused_;  // null for kernels of other programs
 };
 
 // The same for a model of kernels only, through its features, O(n P^2):

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "ick/fit/fit.h"
 #include "ick/formula/expression.h"
+#include "ick/ick.h"
 
 namespace {
 
@@ -17,22 +17,14 @@ bool prints_back(const std::string& text) {
 
 // y = 2 x + 1: a line is a line on either side of the rows it was learned from.
 bool learns_a_line() {
-  ick::Table table;
-  table.rows = 40;
-  ick::Column x, y;
-  x.info.name = "x";
-  y.info.name = "y";
   std::vector<double> places, heights;
   for (int i = 0; i < 40; ++i) {
     places.push_back(i - 17.5);
     heights.push_back(2.0 * (i - 17.5) + 1.0);
   }
-  x.values = places;
-  y.values = heights;
-  table.columns = {x, y};
-  const ick::Fit fit = ick::fit_model(table, "y ~ linear(x)");
-  table.columns[0].values = std::vector<double>(40, 30.0);
-  const double mean = fit.model.predict(table).mean[0];
+  const ick::Table table = ick::Table::from({ick::Column::numbers("x", places), ick::Column::numbers("y", heights)});
+  const ick::Fitted fitted = ick::fit(table, "y ~ linear(x)");
+  const double mean = fitted->predict(ick::Table::from({ick::Column::numbers("x", {30.0})})).mean[0];
   std::printf("%g\n", mean);
   return std::abs(mean - 61.0) < 0.5;
 }

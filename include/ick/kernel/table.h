@@ -8,6 +8,10 @@
 
 #include "ick/kernel/declaration.h"
 
+namespace at {
+class Tensor;
+}
+
 namespace ick {
 
 // One kernel, as the rest of the library sees it.
@@ -26,11 +30,17 @@ struct KernelRow {
   bool centred = false;                                        // the formula sees x - centre (InputSummary)
   std::int64_t (*rank)(const Structure& structure) = nullptr;  // features that carry the whole kernel; null: no end
 
+  // Of a kernel that another program brings, on tensors; null: the library's own, which have a fast path.
+  at::Tensor (*values)(const Structure& structure, const at::Tensor& parameters, const at::Tensor& x,
+                       const at::Tensor& y, bool paired) = nullptr;
+  bool fuses() const { return values == nullptr; }
+
   int parameter_count(const Structure& structure) const;
   std::string title() const;  // "rbf", "rbf (sphere)"
 };
 
 std::span<const KernelRow> kernel_table();
+void add_kernel(KernelRow row);  // see extend.h
 
 // The kernel of that name; `sphere` picks the one on latitude and longitude. UsageError with a suggestion when there is
 // none; `position` is the column of the formula.

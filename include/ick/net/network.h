@@ -106,6 +106,7 @@ struct NetworkRow {
 };
 
 std::span<const NetworkRow> network_table();
+void add_network(const NetworkRow& row);                // see extend.h; UsageError when the name is taken
 const NetworkRow* find_network(std::string_view name);  // null when there is none of that name
 bool brings_code(const Expression& expression);         // true of any of its networks
 
