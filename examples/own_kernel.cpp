@@ -23,6 +23,7 @@ struct Cauchy {
 
   template <class At>
   static auto value(const At& at) {
+    using ick::inverse, ick::square;
     const auto r2 =
         ick::sum(at.structure().inputs, [&](int d) { return square((at.x(d) - at.y(d)) * inverse(at.p(1, d))); });
     return at.p(0) * inverse(1.0 + r2);

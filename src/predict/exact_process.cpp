@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "ick/base/error.h"
+#include "ick/inference/draw.h"
 #include "ick/inference/neural_kernel.h"
 #include "inference/bilinear.h"
 

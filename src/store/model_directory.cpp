@@ -298,7 +298,7 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
     throw;
   } catch (const UsageError& error) {
     throw DataError(path + ": written by ick " + stored.version + ", which knew what this ick does not (" +
-                    error.what() + "); use that version or a newer one");
+                    error.what() + "); use that version or a newer one, or a program that adds it");
   } catch (const Error&) {
     throw;
   } catch (const std::exception&) {  // of torch or the standard library, for sizes that make no sense

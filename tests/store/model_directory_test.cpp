@@ -274,10 +274,15 @@ TEST_P(Damage, NewerFormats) {
             "f/model.json: written in format 5, but this ick reads formats up to 4; use a newer ick");
   overwrite(file, rewritten(whole, [](Json& json) { json["formula"] = "y ~ wavelet(a)"; }));
   const std::string version = Json::parse(whole).at("ick_version");
-  EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
-            "f/model.json: written by ick " + version +
-                ", which knew what this ick does not (formula column 5: no network "
-                "or kernel named \"wavelet\"; `ick list` shows them all); use that version or a newer one");
+  EXPECT_EQ(
+      message_of<DataError>([&] { load_model(path_); }, path_),
+      "f/model.json: written by ick " + version +
+          ", which knew what this ick does not (formula column 5: no network "
+          "or kernel named \"wavelet\"; `ick list` shows them all); use that version or a newer one, or a program that "
+          "adds it");
+  overwrite(file, rewritten(whole, [](Json& json) { json["likelihood"] = "absent"; }));
+  EXPECT_NE(message_of<DataError>([&] { load_model(path_); }, path_).find("no likelihood named \"absent\""),
+            std::string::npos);
   overwrite(file, rewritten(whole, [](Json& json) { json["format"] = "ick.bundle"; }));
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
             "f/model.json: its format is not ick.model; the model is damaged, take a fresh copy of its folder");
