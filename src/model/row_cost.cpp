@@ -24,9 +24,9 @@ class RowCosts : public torch::autograd::Function<RowCosts> {
     const at::Tensor functions = f.detach().to(at::kDouble).contiguous();
     // A target is as exact as the function it is compared with.
     const at::Tensor targets = y.detach().to(f.scalar_type()).to(at::kDouble).expand({members, rows}).contiguous();
-    const bool scaled = log_scale.defined();
+    const bool scaled = log_scale.numel() > 0;
     const at::Tensor scales = scaled ? log_scale.detach().contiguous() : at::Tensor();
-    const at::Tensor errors = error.defined() ? error.contiguous() : at::Tensor();
+    const at::Tensor errors = error.numel() > 0 ? error.contiguous() : at::Tensor();
     at::Tensor costs = at::empty({members, rows}, at::kDouble), slopes = at::empty_like(functions);
     at::Tensor d_scales = scaled ? at::empty({members, rows}, at::kDouble) : at::Tensor();
     const double *f_at = functions.data_ptr<double>(), *y_at = targets.data_ptr<double>();
@@ -60,7 +60,9 @@ class RowCosts : public torch::autograd::Function<RowCosts> {
 
 at::Tensor row_costs(const Likelihood& likelihood, const at::Tensor& f, const at::Tensor& y,
                      const at::Tensor& log_scale, const at::Tensor& error) {
-  return RowCosts::apply(f, y, log_scale, error, reinterpret_cast<std::int64_t>(&likelihood));
+  const at::Tensor none = at::empty({0}, at::kDouble);  // a node of the graph takes no undefined tensor
+  return RowCosts::apply(f, y, log_scale.defined() ? log_scale : none, error.defined() ? error : none,
+                         reinterpret_cast<std::int64_t>(&likelihood));
 }
 
 at::Tensor mean_at(const Likelihood& likelihood, const at::Tensor& f) {

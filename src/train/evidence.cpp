@@ -108,25 +108,27 @@ at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
 
 at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise) {
   const auto n = static_cast<double>(rows.size());
-  const at::Tensor phi = model.linear_features(rows.x)[0];                       // (n, P + 1)
-  const at::Tensor kernel_variance = model.prior_variance(rows.x)[0];            // (n)
-  const at::Tensor carried = phi.narrow(1, 0, phi.size(1) - 1).square().sum(1);  // (n)
-  const at::Tensor residual = (kernel_variance - carried).clamp_min(0.0), eye = at::eye(phi.size(1), at::kDouble);
+  const at::Tensor phi = model.linear_features(rows.x)[0];  // (n, P + 1)
+  const at::Tensor eye = at::eye(phi.size(1), at::kDouble);
+  const auto left_out = [&] {  // what the features miss of the kernels: (n)
+    const at::Tensor variance = model.prior_variance(rows.x)[0];
+    return (variance - phi.narrow(1, 0, phi.size(1) - 1).square().sum(1)).clamp_min(0.0);
+  };
   if (!rows.weights.defined() && !rows.error.defined()) {
     const at::Tensor precision = (-log_noise).exp();  // 1 / s^2
     const at::Tensor factor = lower_factor(eye + precision * phi.t().matmul(phi));
     const at::Tensor explained =
         precision * at::linalg_solve_triangular(factor, phi.t().mv(rows.y).unsqueeze(1), false);
     const at::Tensor twice = n * (kLog2Pi + log_noise) + 2.0 * factor.diagonal().log().sum() +
-                             precision * rows.y.square().sum() - explained.square().sum() + precision * residual.sum();
-    return twice / (2.0 * n);
+                             precision * rows.y.square().sum() - explained.square().sum();
+    return (twice + precision * left_out().sum()) / (2.0 * n);
   }
   const at::Tensor precision = precision_of_rows(rows.weights, rows.error, log_noise.exp());  // (n)
   const at::Tensor weighted = phi * precision.unsqueeze(1);
   const at::Tensor factor = lower_factor(eye + phi.t().matmul(weighted));
   const at::Tensor explained = at::linalg_solve_triangular(factor, weighted.t().mv(rows.y).unsqueeze(1), false);
   const at::Tensor twice = n * kLog2Pi - precision.log().sum() + 2.0 * factor.diagonal().log().sum() +
-                           (precision * (rows.y.square() + residual)).sum() - explained.square().sum();
+                           (precision * (rows.y.square() + left_out())).sum() - explained.square().sum();
   return twice / (2.0 * n);
 }
 
