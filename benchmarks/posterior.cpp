@@ -7,11 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "fit/choices.h"
 #include "ick/base/seed.h"
 #include "ick/inference/draw.h"
 #include "random_table.h"
 #include "timing.h"
-#include "fit/choices.h"
 #include "train/trainer.h"
 
 // Ensembles: draws of a posterior in closed form against gradient descent member by member, and the step of thirty

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "fit/choices.h"
 #include "ick/base/memory.h"
 #include "ick/base/parallel.h"
 #include "random_table.h"
 #include "timing.h"
-#include "fit/choices.h"
 #include "train/trainer.h"
 
 // One training step (Adam, squared error, a network times a periodic Nystrom map whose parameters are learned) against

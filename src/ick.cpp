@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ick/fit/fit.h"
+#include "ick/store/json.h"
 #include "ick/store/model_directory.h"
-#include "store/json.h"
 
 namespace ick {
 

@@ -10,8 +10,8 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/predict/exact_process.h"
+#include "ick/store/json.h"
 #include "ick/store/model_directory.h"
-#include "store/json.h"
 
 namespace ick {
 

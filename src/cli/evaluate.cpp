@@ -11,9 +11,9 @@
 #include "cli/fit_text.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/store/json.h"
 #include "ick/store/model_directory.h"
 #include "ick/table/split.h"
-#include "store/json.h"
 
 namespace ick {
 

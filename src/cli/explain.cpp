@@ -17,7 +17,7 @@
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
-#include "store/json.h"
+#include "ick/store/json.h"
 
 namespace ick {
 

@@ -22,9 +22,9 @@
 #include "ick/fit/estimate.h"
 #include "ick/store/checkpoint_file.h"
 #include "ick/store/model_directory.h"
+#include "ick/store/option_json.h"
 #include "ick/train/agreement.h"
 #include "ick/train/ranks.h"
-#include "store/option_json.h"
 
 namespace ick {
 

@@ -9,7 +9,7 @@
 #include "cli/data_options.h"
 #include "cli/with_flags.h"
 #include "ick/base/text.h"
-#include "store/json.h"
+#include "ick/store/json.h"
 
 namespace ick {
 

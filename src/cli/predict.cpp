@@ -24,9 +24,8 @@
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
+#include "ick/table/ten_digits.h"
 #include "ick/train/threads.h"
-#include "table/record.h"
-#include "table/ten_digits.h"
 
 namespace ick {
 
@@ -92,19 +91,6 @@ void append_csv(fmt::memory_buffer& to, std::string_view line, char separator, c
   to.push_back('\n');
 }
 
-std::vector<std::string> cells_of(std::string_view line, char separator) {
-  std::vector<std::string> cells;
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  std::string scratch;
-  for (;;) {
-    const detail::Cell cell = detail::scan_cell(at, end, separator);
-    cells.emplace_back(detail::unquoted(cell, scratch));
-    if (cell.end == end) return cells;
-    at = cell.end + 1;
-  }
-}
-
 // Digits as JSON has them: no sign but -, no leading zeros, at most what a double can hold.
 bool is_json_number(const std::string& cell) {
   const std::size_t digits = cell.starts_with('-') ? 1 : 0;
@@ -146,7 +132,7 @@ void check_levels(const Encoder& encoder, const TableStream& stream, const Table
     if (unseen == codes.end()) continue;
     const auto row = unseen - codes.begin();
     const auto place = std::find(stream.header().begin(), stream.header().end(), column.info.name);
-    const std::string cell = cells_of(lines[row], stream.separator())[place - stream.header().begin()];
+    const std::string cell = csv_cells(lines[row], stream.separator())[place - stream.header().begin()];
     const std::span few(column.levels.data(), std::min<std::size_t>(column.levels.size(), 10));
     throw DataError(
         fmt::format("{}: row {}: column \"{}\": no training row has the level \"{}\"; categorical() knows {}{}", file,
@@ -279,7 +265,7 @@ void predict_rows(const PredictRequest& request, const CompositePredictor& model
   for (std::size_t i = 0; i < rows.from.lines.size(); ++i) {
     const std::string_view line = rows.from.lines[i];
     if (request.json) {
-      append_json(rows.to, cells_of(line, stream.separator()), stream.header(), columns, i);
+      append_json(rows.to, csv_cells(line, stream.separator()), stream.header(), columns, i);
     } else {
       append_csv(rows.to, line, stream.separator(), columns, i);
     }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ick/base/error.h"
-#include "store/json.h"
+#include "ick/store/json.h"
 
 namespace ick {
 

@@ -1,4 +1,4 @@
-#include "store/json.h"
+#include "ick/store/json.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "ick/base/error.h"
-#include "store/option_json.h"
+#include "ick/store/option_json.h"
 
 namespace ick {
 

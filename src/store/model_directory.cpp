@@ -15,9 +15,9 @@
 #include "ick/base/file.h"
 #include "ick/base/text.h"
 #include "ick/net/safetensors.h"
+#include "ick/store/json.h"
 #include "ick/table/csv.h"
 #include "store/golden.h"
-#include "store/json.h"
 #include "store/model_files.h"
 
 namespace ick {

@@ -1,4 +1,4 @@
-#include "store/option_json.h"
+#include "ick/store/option_json.h"
 
 #include <cmath>
 #include <limits>

@@ -111,6 +111,19 @@ Table TableStream::parse(const TextRows& block) const {
   return table;
 }
 
+std::vector<std::string> csv_cells(std::string_view line, char separator) {
+  std::vector<std::string> cells;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  std::string scratch;
+  for (;;) {
+    const detail::Cell cell = detail::scan_cell(at, end, separator);
+    cells.emplace_back(detail::unquoted(cell, scratch));
+    if (cell.end == end) return cells;
+    at = cell.end + 1;
+  }
+}
+
 std::string csv_cell(const std::string& text, char separator) {
   const bool plain = text.find_first_of(std::string("\"\r\n") + separator) == std::string::npos &&
                      (text.empty() || (text.front() != ' ' && text.back() != ' '));

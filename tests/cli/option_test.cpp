@@ -7,7 +7,7 @@
 #include "cli/option_page.h"
 #include "ick/base/error.h"
 #include "ick/train/options.h"
-#include "store/option_json.h"
+#include "ick/store/option_json.h"
 #include "support/option_case.h"
 
 namespace ick {

@@ -98,7 +98,7 @@ TEST(Golden, CentredKernelsOnTheirColumns) {
         inputs[d].centre = each.centre[d];
         call.columns.push_back(inputs[d].name);
       }
-      Kernel kernel({{call}}, inputs);
+      Kernel kernel({{make_kernel_spec(call)}}, inputs);
       std::int64_t first = 0;
       for (const Parameter& parameter : kernel.parameters().parameters()) {
         const std::vector<double> values(each.parameters.begin() + first,

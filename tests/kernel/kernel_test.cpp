@@ -451,7 +451,7 @@ TEST(Kernel, DotProductsCountFromTheCentreOfTheirColumns) {
   const at::Tensor x = at::tensor({284.0, 0.5}, at::kDouble).view({1, 2}),
                    y = at::tensor({299.0, -0.75}, at::kDouble).view({1, 2});
   const auto value = [&](const std::string& text) {
-    return Kernel(canonical(parse_expression(text)), columns).matrix(x, y).item<double>();
+    return Kernel(make_kernel_sum(parse_expression(text)), columns).matrix(x, y).item<double>();
   };
   const double a = -7.0 * 8.0, b = 0.75 * -0.5;
   EXPECT_NEAR(value("linear(a, variance=3)"), 3.0 * a, 1e-12);

@@ -1,4 +1,4 @@
-#include "store/json.h"
+#include "ick/store/json.h"
 
 #include <gtest/gtest.h>
 

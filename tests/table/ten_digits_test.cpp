@@ -1,4 +1,4 @@
-#include "table/ten_digits.h"
+#include "ick/table/ten_digits.h"
 
 #include <gtest/gtest.h>
 

@@ -75,6 +75,9 @@ class TableStream {
   std::unique_ptr<State> state_;
 };
 
+// The cells of a row, without their quotes.
+std::vector<std::string> csv_cells(std::string_view line, char separator);
+
 // A name or a cell as CSV: quoted when it holds the separator, a quote or a line end.
 std::string csv_cell(const std::string& text, char separator);
 
