@@ -18,7 +18,6 @@
 #include "ick/base/error.h"
 #include "ick/base/file.h"
 #include "ick/table/time.h"
-#include "table/gdal_image.h"
 
 namespace ick {
 
@@ -33,9 +32,17 @@ struct SimulateRequest {
 
 // The bytes of a PNG file of (size, size, 3) pixels.
 std::string png(std::vector<std::uint8_t> pixels, std::int64_t size) {
-  using Dataset = std::unique_ptr<void, detail::CloseDataset>;
+  struct Close {
+    void operator()(GDALDatasetH dataset) const { GDALClose(dataset); }
+  };
+  struct Quiet {  // what GDAL has to say is kept, not printed
+    Quiet() { CPLPushErrorHandler(CPLQuietErrorHandler); }
+    ~Quiet() { CPLPopErrorHandler(); }
+    static std::string text() { return std::string(": ") + CPLGetLastErrorMsg(); }
+  };
+  using Dataset = std::unique_ptr<void, Close>;
   const std::string place = "/vsimem/ick.png";
-  const detail::GdalMessages messages;
+  const Quiet messages;
   const int n = static_cast<int>(size);
   const Dataset memory(GDALCreate(GDALGetDriverByName("MEM"), "", n, n, 3, GDT_Byte, nullptr));
   if (!memory || GDALDatasetRasterIO(memory.get(), GF_Write, 0, 0, n, n, pixels.data(), n, n, GDT_Byte, 3, nullptr, 3,

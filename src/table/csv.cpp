@@ -4,6 +4,7 @@
 
 #include "number.h"
 #include "read.h"
+#include "record.h"
 
 namespace ick {
 

@@ -1,4 +1,4 @@
-#include "ten_digits.h"
+#include "ick/table/ten_digits.h"
 
 #include <array>
 #include <bit>
