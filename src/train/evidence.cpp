@@ -167,14 +167,14 @@ EvidenceSearch::EvidenceSearch(Kernel& kernel, const KernelSum& products, std::i
   start_.push_back(log_noise.value_or(kStartLogNoise));
 }
 
-Evaluation EvidenceSearch::operator()(const std::vector<double>& at) {
+CostAndGradient EvidenceSearch::operator()(const std::vector<double>& at) {
   at::Tensor raw = kernel_.parameters().raw();
   raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
   at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
   raw.mutable_grad() = at::zeros_like(raw);
   const at::Tensor value = evidence_(log_noise);
   value.backward();
-  Evaluation evaluation;
+  CostAndGradient evaluation;
   evaluation.value = value.item<double>();
   evaluation.gradient.assign(raw.grad().data_ptr<double>(), raw.grad().data_ptr<double>() + raw.numel());
   evaluation.gradient.push_back(noise_held_ ? 0.0 : log_noise.grad().item<double>());
@@ -195,7 +195,7 @@ LbfgsResult EvidenceSearch::search(const std::vector<double>& from, int iteratio
     return numbers;
   };
   const auto cost = [&](const std::vector<double>& at) {
-    Evaluation found = (*this)(measured(at, true));
+    CostAndGradient found = (*this)(measured(at, true));
     found.gradient = measured(std::move(found.gradient), true);
     return found;
   };

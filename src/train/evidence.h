@@ -57,7 +57,7 @@ class EvidenceSearch {
                  std::optional<double> log_noise = {});
 
   const std::vector<double>& start() const { return start_; }
-  Evaluation operator()(const std::vector<double>& at);  // leaves the kernel's parameters there
+  CostAndGradient operator()(const std::vector<double>& at);  // leaves the kernel's parameters there
   // `units`, when given, measure the numbers: a step of one means as much in each.
   LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {},
                      const std::vector<double>& units = {});

@@ -46,16 +46,16 @@ std::vector<double> direction(const std::deque<Pair>& pairs, std::vector<double>
   return gradient;
 }
 
-bool is_finite(const Evaluation& at) {
+bool is_finite(const CostAndGradient& at) {
   return std::isfinite(at.value) &&
          std::all_of(at.gradient.begin(), at.gradient.end(), [](double g) { return std::isfinite(g); });
 }
 
 }  // namespace
 
-LbfgsResult minimise(const std::function<Evaluation(const std::vector<double>&)>& function, std::vector<double> x,
+LbfgsResult minimise(const std::function<CostAndGradient(const std::vector<double>&)>& function, std::vector<double> x,
                      const LbfgsOptions& options, const std::function<bool(int, double)>& step) {
-  Evaluation at = function(x);
+  CostAndGradient at = function(x);
   if (!is_finite(at)) throw NumericError("the search for kernel parameters starts where the likelihood is not finite");
   std::deque<Pair> pairs;
   int done = 0, still = 0;
@@ -74,7 +74,7 @@ LbfgsResult minimise(const std::function<Evaluation(const std::vector<double>&)>
     if (pairs.empty()) length = std::min(length, 0.1 / largest);
 
     std::vector<double> next;
-    Evaluation there;
+    CostAndGradient there;
     for (int half = 0; half < 20; ++half, length *= 0.5) {
       next = x;
       add(length, way, next);

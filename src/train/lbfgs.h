@@ -5,7 +5,7 @@
 
 namespace ick {
 
-struct Evaluation {
+struct CostAndGradient {
   double value = 0.0;
   std::vector<double> gradient;
 };
@@ -28,7 +28,7 @@ using LbfgsProgress = std::function<bool(int step, double value)>;
 // Limited-memory BFGS (Nocedal 1980) with a backtracking search that wants a sufficient decrease (Armijo). A point
 // where `function` gives a value that is not finite, or throws NumericError, is a step too far: half of it is tried.
 // torch's own L-BFGS has no such way back. `step`, when given, sees each accepted value; false ends the search there.
-LbfgsResult minimise(const std::function<Evaluation(const std::vector<double>&)>& function, std::vector<double> x,
+LbfgsResult minimise(const std::function<CostAndGradient(const std::vector<double>&)>& function, std::vector<double> x,
                      const LbfgsOptions& options = {}, const LbfgsProgress& step = {});
 
 }  // namespace ick

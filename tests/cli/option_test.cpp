@@ -6,8 +6,8 @@
 #include "cli/option_cli.h"
 #include "cli/option_page.h"
 #include "ick/base/error.h"
-#include "ick/train/options.h"
 #include "ick/store/option_json.h"
+#include "ick/train/options.h"
 #include "support/option_case.h"
 
 namespace ick {

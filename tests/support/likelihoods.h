@@ -26,11 +26,12 @@ inline Scores normal_scores(const std::vector<double>& y, const std::vector<doub
                             const std::function<double(double)>& half_width = {}) {
   return score(predictive("gaussian"), y, mean, sd, {training_mean, training_sd}, half_width);
 }
-inline Scores log_normal_scores(std::vector<double> log_y, const std::vector<double>& location,
+inline Scores log_normal_scores(const std::vector<double>& log_y, const std::vector<double>& location,
                                 const std::vector<double>& scale, double training_location, double training_scale,
                                 const std::function<double(double)>& half_width = {}) {
-  for (double& each : log_y) each = std::exp(each);
-  return score(predictive("gaussian", "log"), log_y, location, scale, {training_location, training_scale}, half_width);
+  std::vector<double> y;
+  for (const double each : log_y) y.push_back(std::exp(each));
+  return score(predictive("gaussian", "log"), y, location, scale, {training_location, training_scale}, half_width);
 }
 
 }  // namespace ick

@@ -217,7 +217,7 @@ TEST(EvidenceSearch, HasAWeakPrior) {
     if (each.path == "term1.t.rbf.lengthscale") stated = each.first;
   }
   ASSERT_GE(stated, 0);
-  const Evaluation found = search(at);
+  const CostAndGradient found = search(at);
   const at::Tensor raw = kernel.parameters().raw();
   for (std::int64_t i = 0; i < raw.numel(); ++i) EXPECT_EQ(raw[0][i].item<double>(), at[i]);
   const at::Tensor log_noise = scalar(at.back()).requires_grad_(true);

@@ -13,7 +13,7 @@ namespace {
 
 using Point = std::vector<double>;
 
-Evaluation rosenbrock(const Point& x) {
+CostAndGradient rosenbrock(const Point& x) {
   const double a = 1.0 - x[0], b = x[1] - x[0] * x[0];
   return {a * a + 100.0 * b * b, {-2.0 * a - 400.0 * x[0] * b, 200.0 * b}};
 }
@@ -41,7 +41,7 @@ TEST(Lbfgs, FindsTheMinimumOfAQuadraticWhateverItsScales) {
   constexpr int kCount = 12;
   const auto curvature = [](int i) { return std::pow(10.0, 4.0 * i / (kCount - 1)); };
   const auto quadratic = [&](const Point& x) {
-    Evaluation at{0.0, Point(kCount)};
+    CostAndGradient at{0.0, Point(kCount)};
     for (int i = 0; i < kCount; ++i) {
       at.value += 0.5 * curvature(i) * (x[i] - i) * (x[i] - i);
       at.gradient[i] = curvature(i) * (x[i] - i);
@@ -61,7 +61,7 @@ class Edge {
   enum class Beyond { not_a_number, infinite_gradient, numeric_error };
   explicit Edge(Beyond beyond) : beyond_(beyond) {}
 
-  Evaluation operator()(const Point& x) {
+  CostAndGradient operator()(const Point& x) {
     if (x[0] > 0.0) return {x[0] - std::log(x[0]), {1.0 - 1.0 / x[0]}};
     ++falls;
     if (beyond_ == Beyond::numeric_error) throw NumericError("no value here");
@@ -93,7 +93,7 @@ TEST(Lbfgs, SaysWhenItCannotStart) {
 }
 
 TEST(Lbfgs, LetsOtherErrorsThrough) {
-  const auto broken = [](const Point&) -> Evaluation { throw UsageError("not to be caught"); };
+  const auto broken = [](const Point&) -> CostAndGradient { throw UsageError("not to be caught"); };
   EXPECT_THROW(minimise(broken, {1.0}), UsageError);
 }
 
@@ -102,7 +102,7 @@ TEST(Lbfgs, ChangesNoNumberByMoreThanAllowed) {
   options.largest_change = 0.25;
   options.iterations = 8;
   Point last = {20.0, -7.0};
-  const auto slope = [](const Point& x) { return Evaluation{3.0 * x[0] - x[1], {3.0, -1.0}}; };
+  const auto slope = [](const Point& x) { return CostAndGradient{3.0 * x[0] - x[1], {3.0, -1.0}}; };
   for (int steps = 1; steps <= 8; ++steps) {
     options.iterations = steps;
     const LbfgsResult found = minimise(slope, {20.0, -7.0}, options);
