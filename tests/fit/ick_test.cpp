@@ -112,7 +112,7 @@ TEST(TableFrom, ChecksItsColumns) {
   EXPECT_EQ(when.info.type, ColumnType::time);
   EXPECT_EQ(when.missing, 1);
   EXPECT_EQ(when.values[2] - when.values[0], 1.5);
-  EXPECT_THROW(Column::times("when", {"2019-05-16", "yesterday"}), DataError);
+  EXPECT_THROW(Column::times("when", std::vector<std::string>{"2019-05-16", "yesterday"}), DataError);
   const Column site = Column::categories("site", {"b", "", "a", "b"});
   EXPECT_EQ(site.info.levels, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(site.values[3], 1.0);

@@ -6,8 +6,8 @@
 
 #include "ick/base/error.h"
 #include "ick/fit/fit.h"
-#include "support/store_case.h"
 #include "support/train_case.h"
+#include "table/scratch.h"
 
 // weights(w), offset(o), error(se): what belongs to a row.
 namespace ick {

@@ -94,7 +94,9 @@ TEST_P(LikelihoodLaw, CostIsTheDensity) {
   for (int y = 0; of().has_classes() && y < std::max(2, outputs()); ++y) {
     sum += std::exp(-of().cost(f.data(), outputs(), y, 0.0, slope.data(), nullptr));
   }
-  if (of().has_classes()) EXPECT_NEAR(sum, 1.0, 1e-12);
+  if (of().has_classes()) {
+    EXPECT_NEAR(sum, 1.0, 1e-12);
+  }
   for (const double y : targets()) {
     constexpr double kLogScale = -0.9;
     const double cost = of().cost(f.data(), outputs(), y, kLogScale, slope.data(), nullptr);
@@ -201,13 +203,21 @@ TEST(Likelihoods, Golden) {
       expect_near(of.log_density(y, {a, b}), number(5), "log density");
       EXPECT_NEAR(of.cdf(y, {a, b}) / number(6), 1.0, 1e-7) << line;
       const double quantile = of.quantile(number(7), {a, b});
-      if (!of.is_discrete()) EXPECT_NEAR(quantile / number(8), 1.0, 1e-6) << line;
-      if (of.is_discrete()) EXPECT_EQ(quantile, number(8)) << line;
+      if (!of.is_discrete()) {
+        EXPECT_NEAR(quantile / number(8), 1.0, 1e-6) << line;
+      }
+      if (of.is_discrete()) {
+        EXPECT_EQ(quantile, number(8)) << line;
+      }
     } else {
       double slope = 0.0;
       expect_near(of.cost(&a, 1, y, b, &slope, nullptr), number(5), "cost");
-      if (!of.has_classes()) expect_near(of.moments(a, b).mean, number(6), "mean");
-      if (!of.has_classes()) expect_near(of.moments(a, b).sd, number(7), "sd");
+      if (!of.has_classes()) {
+        expect_near(of.moments(a, b).mean, number(6), "mean");
+      }
+      if (!of.has_classes()) {
+        expect_near(of.moments(a, b).sd, number(7), "sd");
+      }
     }
     ++rows;
   }

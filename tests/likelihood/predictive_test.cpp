@@ -80,7 +80,9 @@ TEST_P(PredictiveLaw, BoundsAreQuantiles) {
   EXPECT_NEAR(middle / count, 0.5, 0.01);
   const bool counts = likelihood_named(GetParam().likelihood).is_discrete();
   EXPECT_GE(inside / count, 0.88);
-  if (!counts) EXPECT_NEAR(inside / count, 0.9, 0.03);
+  if (!counts) {
+    EXPECT_NEAR(inside / count, 0.9, 0.03);
+  }
 }
 
 TEST_P(PredictiveLaw, MomentsAreThoseOfDraws) {
@@ -113,9 +115,8 @@ INSTANTIATE_TEST_SUITE_P(All, PredictiveLaw,
                                          Case{"gaussian", "logit"}, Case{"student", ""}, Case{"student", "log"},
                                          Case{"poisson", ""}, Case{"negative_binomial", ""}, Case{"gamma", ""},
                                          Case{"beta", ""}),
-                         [](const auto& info) {
-                           return info.param.likelihood +
-                                  (info.param.transform.empty() ? "" : "_" + info.param.transform);
+                         [](const auto& of) {
+                           return of.param.likelihood + (of.param.transform.empty() ? "" : "_" + of.param.transform);
                          });
 
 // Zero under sqrt() has the probability of all that lies below.
