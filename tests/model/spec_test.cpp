@@ -101,8 +101,9 @@ TEST(Spec, DotStandsForTheColumnsNotUsedElsewhere) {
 
 TEST(Spec, SaysWhoReadsWhichColumn) {
   const ModelSpec spec = spec_of(
-      "y ~ cnn(site, a, .) * mlp(trees(b, n=4), a) * rbf(t) + categorical(lon, rank=1) + matern32(lat, t, sphere)");
-  EXPECT_EQ(spec.network_columns, (Names{"site", "a", "b"}));
+      "y ~ cnn(site, a, .) * mlp(trees(b, n=4), a) * rbf(t) + categorical(lon, rank=1) + matern32(lat, t, sphere)",
+      {"y", "a", "b", "t", "lat", "lon", "site", "wind"});
+  EXPECT_EQ(spec.network_columns, (Names{"site", "a", "wind", "b"}));
   EXPECT_EQ(spec.kernel_columns, (Names{"t", "lon", "lat"}));
   EXPECT_EQ(spec.level_columns, Names{"lon"});
 }
