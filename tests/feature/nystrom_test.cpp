@@ -205,10 +205,10 @@ TEST(Nystrom, SaysWhenNoJitterIsEnough) {
     MapOptions options = exact(33, Placement::kmeans);
     options.path = path;
     const auto map = make_feature_map(kernel, x, options);
-    EXPECT_EQ(
-        message_of<NumericError>([&] { (*map)(x); }),
-        "the covariance of the inducing points of term1.x.cosine.variance has no Cholesky factor, even with 1% of "
-        "its diagonal added; bound its parameters or rescale its inputs");
+    EXPECT_EQ(message_of<NumericError>([&] { (*map)(x); }),
+              "the covariance of the inducing points of term1.x.spectral_mixture.weight has no Cholesky factor, even "
+              "with 1% of "
+              "its diagonal added; bound its parameters or rescale its inputs");
   }
 }
 

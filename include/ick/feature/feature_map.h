@@ -92,8 +92,8 @@ struct MapOptions {
 // are training rows: they say where the inputs live.
 std::unique_ptr<FeatureMap> make_feature_map(const Kernel& kernel, const at::Tensor& x, const MapOptions& options = {});
 
-// The map that `state` was taken from, for the same kernel expression and options; with equal parameters its features
-// are equal bit for bit. DataError when the tensors do not fit. Chained maps cannot be restored.
+// The map that `state` was taken from, for the same kernel expression, centres of columns and options; with equal
+// parameters its features are equal bit for bit. DataError when the tensors do not fit. Chained maps cannot be restored.
 std::unique_ptr<FeatureMap> restore_feature_map(const Kernel& kernel, const MapOptions& options, const MapState& state);
 
 // For comparison only: the paper's product of features, one map for each kernel, multiplied element by element. Its
