@@ -158,8 +158,8 @@ int run_fit(FitRequest request, const CLI::App& app) {
   while (request.out.size() > 1 && request.out.back() == '/') request.out.pop_back();
   CheckpointFile kept(request.out + ".checkpoint", {{}, formula, options, request.data, request_text(request), 0});
   if (!request.out.empty() && !request.dry_run && first) {
-    refuse_table_inside(request);
     check_model_place(request.out);
+    refuse_table_inside(request);
     kept.check();
   }
   options.threads = request.reading.threads;

@@ -204,7 +204,8 @@ class BadInput(WithModels):
             (table, fit("t.csv", out="t.csv"), 2,
              '"t.csv" is a file, and a folder is to be written; give another place'),
             (table, fit("t.csv", out="full"), 2,
-             'the folder "full" is not empty and has no "model.json", so it is not replaced; give another place'),
+             'the folder "full" holds "of.things", which ick did not write, so it is not replaced; give another place or '
+             'move it'),
             (table, fit("t.csv", out="no/model"), 1,
              'cannot write "no/model": No such file or directory; make the folder "no" first or give another place'),
             (table, fit("t.csv", out="full/.."), 2,

@@ -58,14 +58,15 @@ class Places(FolderCase):
         self.assertIn("which the model would replace", self.refused("link.csv", FORMULA, "--out", "own"))
         (self.folder / "lone").mkdir()
         (self.folder / "lone/model.json").write_text(csv_text(rows(60)))
-        self.assertIn("which the model would replace", self.refused("lone/model.json", FORMULA, "--out", "lone"))
-        self.assertEqual(self.refused("t.csv", FORMULA, "--out", "lone"),
-                         'the folder "lone" has no "model.json" that ick wrote, so it is not replaced; give another place '
-                         'or move it')
-        self.assertIn("the table", self.refused("t.csv", FORMULA, "--out", "t.csv"))
+        for table in ("lone/model.json", "t.csv"):
+            self.assertEqual(self.refused(table, FORMULA, "--out", "lone"),
+                             'the folder "lone" has no "model.json" that ick wrote, so it is not replaced; give another '
+                             'place or move it')
+        self.assertEqual(self.refused("t.csv", FORMULA, "--out", "t.csv"),
+                         '"t.csv" is a file, and a folder is to be written; give another place')
         (self.folder / "sub").mkdir()
         (self.folder / "sub/t.csv").write_text(csv_text(rows(60)))
-        self.assertIn("which the model would replace", self.refused("sub/t.csv", FORMULA, "--out", "sub"))
+        self.assertIn('holds "t.csv", which ick did not write', self.refused("sub/t.csv", FORMULA, "--out", "sub"))
 
     def test_a_checkpoint_that_is_none(self):
         (self.folder / "c.checkpoint").write_text(csv_text(rows(60)))
