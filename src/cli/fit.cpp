@@ -127,7 +127,7 @@ void refuse_table_inside(const FitRequest& request) {
                   request.data, request.out));
 }
 
-// What to type to go on with a fit that was stopped.
+// The command that resumes a fit that was stopped.
 std::string resume_command(const std::string& checkpoint, const Formula& formula, const FitOptions& options) {
   const bool code = brings_code(formula.right) ||
                     (!options.noise_formula.empty() && brings_code(parse_formula(options.noise_formula).right));

@@ -88,7 +88,7 @@ at::Tensor on_grid(const at::Tensor& x, std::int64_t column, std::int64_t count)
   return z;
 }
 
-// Rows as the factors see them, every coordinate to unit deviation: distances that treat them alike. (n, inputs)
+// Rows as the factors see them, every coordinate scaled to sd one: distances that treat them alike. (n, inputs)
 at::Tensor standardised(const std::vector<Factor>& factors, const at::Tensor& rows) {
   std::vector<at::Tensor> blocks;
   for (const Factor& f : factors) {

@@ -34,8 +34,8 @@ struct Expectations {
   at::Tensor value, slope;
 };
 
-// Of degree one and zero, with cos t = rho:  |u| |v| (sin t + (pi - t) cos t) / 2 pi,   (pi - t) / 2 pi. Near t = 0 the
-// arc cosine would lose half of its digits, the quotient of sine and cosine does not.
+// Arc-cosine kernels of degree one and zero, with cos t = rho:  |u| |v| (sin t + (pi - t) cos t) / 2 pi,   (pi - t) / 2
+// pi. Near t = 0 the arc cosine would lose half of its digits, the quotient of sine and cosine does not.
 Expectations relu_expectations(const Covariance& k) {
   const at::Tensor rho = k.correlation(), sine = ((1.0 - rho) * (1.0 + rho)).sqrt();
   const at::Tensor rest = pi - at::atan2(sine, rho);
@@ -120,7 +120,7 @@ at::Tensor rows_of(const at::Tensor& x) {
   return x.detach().to(at::kDouble);
 }
 
-// The variance of units over their deviation: one, or zero for a row of zeros.
+// The variance of units over their sd: one, or zero for a row of zeros.
 at::Tensor normed(const at::Tensor& q) { return q / q.clamp_min(kTiny); }
 
 // Products of matrices round by where an element stands.

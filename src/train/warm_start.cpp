@@ -88,8 +88,8 @@ at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed)
   return at::tensor(order, at::kLong);
 }
 
-// What a Gaussian process may take for the target: (n, M), each column standardised. Of classes one column for each, of
-// counts and positive numbers the logarithm, of proportions the logit, less the offset.
+// What a Gaussian process may take for the target: (n, M), each column standardised. Classes have one
+// column each, counts and positive numbers the logarithm, proportions the logit, less the offset.
 at::Tensor stand_in_targets(const Dataset& rows, const Likelihood& likelihood, std::int64_t outputs) {
   at::Tensor columns = rows.y.unsqueeze(1);
   switch (likelihood.target) {

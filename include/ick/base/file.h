@@ -40,7 +40,7 @@ struct FolderKind {
 // The same for a folder of files: filled under a temporary name beside `path`, then put in its place. An older folder
 // of the same kind is replaced, and an empty one; any other file or folder is refused (UsageError, which names the first
 // entry that is not the program's) by the constructor already, before work is spent, and so is a place that cannot be
-// written to (Error). Of an older folder commit() removes the files it has recognised, one by one, and nothing else:
+// written to (Error). commit() removes the recognised files of an older folder, one by one, and nothing else:
 // what came into it at the last moment stays in a folder beside `path`, and an Error says where.
 class StagedFolder {
  public:

@@ -43,7 +43,7 @@ struct Encoder {
   const Transform* transform = find_transform("");  // of the target
   std::vector<std::string> classes;  // text of class 0, 1, ..., when the target is one of several; else empty
   Scaling target_scaling;            // of the transformed target less the offset; 0 and 1 where it is not to be scaled
-  Scaling target_summary;            // mean and deviation of the training rows' targets, scaled or not
+  Scaling target_summary;            // mean and sd of the training rows' targets, scaled or not
   Gaps gaps = Gaps::refuse;
   std::vector<KernelColumn> kernel_columns;  // columns of x, in order
   std::vector<NetworkInputs> networks;       // of each network, in the order of the model

@@ -28,7 +28,7 @@ struct FitReport {
   std::string validation_split, holdout_split;  // as text; "none"
   std::string validation_reason;                // why rows were set apart that way
   EncodingNotes notes;
-  // Of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
+  // Scores of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
   std::optional<Scores> validation, holdout;
   std::optional<ClassScores> class_validation, class_holdout;  // instead, for classes
   std::int64_t epochs = 0, best_epoch = 0;

@@ -39,7 +39,7 @@ struct StageOutcome {
 
 // How a stage is to be run.
 struct StageRun {
-  const Checkpoint* resume = nullptr;    // go on from here
+  const Checkpoint* resume = nullptr;    // resume from here
   const Stage* from = nullptr;           // take kernel parameters of this one
   const StageOutcome* before = nullptr;  // the first stage's, for the second
 };
@@ -58,7 +58,7 @@ struct Engine {
   void (*choose)(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) = nullptr;
 
   FitBytes (*bytes)(const FitSizes& sizes, const FitOptions& options) = nullptr;
-  // Of the whole fit, for a model made on `some` rows, about; and those of an epoch.
+  // Estimated seconds of the whole fit, for a model made on `some` rows, and of one epoch.
   struct Seconds {
     double all = 0.0, epoch = 0.0;
   };

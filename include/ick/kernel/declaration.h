@@ -30,8 +30,8 @@ struct Structure {
   int rank = 2;        // categorical
 };
 
-// The law of the frequencies omega with k(x, x') = sum_c w_c E[cos(omega . (x - x'))]: what makes a kernel usable with
-// random Fourier and Hilbert-space features. spectrum.cpp draws from each.
+// The distribution of the frequencies omega with k(x, x') = sum_c w_c E[cos(omega . (x - x'))]: what makes a kernel
+// usable with random Fourier and Hilbert-space features. spectrum.cpp draws from each.
 enum class Spectrum {
   none,              // not stationary, or not known
   origin,            // omega = 0: a constant

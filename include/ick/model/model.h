@@ -52,7 +52,7 @@ enum class LayerPrior {
 // The composite model, E members at once, in standardised units of the target:
 //   f_c(x) = bias_c + T^-1/2 sum_t sum_k prod_a f_tack(x_a) z_tk(x),   c = 1 .. C
 // T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the
-// bias is nought) for any number of terms, networks and kernels.
+// bias is zero) for any number of terms, networks and kernels.
 class Model {
  public:
   // `rows` are training rows: they say where inducing points go. Networks take their inputs' widths from them.
@@ -84,10 +84,10 @@ class Model {
   // One pair for each term: left of its first network, right of its kernels and other networks. With LayerPrior::even
   // a last pair is the bias.
   std::vector<BilinearFeatures> last_layers(const Batch& batch, LayerPrior prior) const;
-  // Sets w of each pair for some members, (C, I, J) each, and the bias to nought where `prior` has none.
+  // Sets w of each pair for some members, (C, I, J) each, and the bias to zero where `prior` has none.
   void set_last_layers(std::int64_t first_member, const std::vector<at::Tensor>& weights, LayerPrior prior);
 
-  // The model's derivative in all weights of its networks and kernels, in units of their prior deviations; for each
+  // The model's derivative in all weights of its networks and kernels, in units of their prior sds; for each
   // term one pair for each layer. `missed`: the derivative of what the features leave out of the kernels, which is
   // taken to have any direction. UsageError for a term with several networks.
   enum class Part { carried, missed };

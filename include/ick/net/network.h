@@ -67,11 +67,11 @@ class Network {
   // comes with the network from elsewhere.
   virtual std::vector<NamedTensor> buffers() const { return {}; }
 
-  // The law that parameters are drawn from at the start; no value for a network that is not fully connected.
+  // The distribution that parameters are drawn from at the start; no value for a network that is not fully connected.
   virtual std::optional<DensePrior> dense_prior() const { return std::nullopt; }
 
   // The derivative of sum_k f_k(x) s_k in the weights and biases of each layer, at their present values, in units of
-  // their prior deviations, for `signal` s (1 or E, B, p): layer l's are left_i right_j with
+  // their prior sds, for `signal` s (1 or E, B, p): layer l's are left_i right_j with
   //   left = (sqrt(var W_l) h_{l-1}, sqrt(var b_l)),   right = d(sum_k f_k s_k) / d a_l.
   // First layer first. UsageError for a network without dense_prior(), or with a layer norm.
   virtual std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const;

@@ -61,7 +61,7 @@ struct CompositePredictor : Predictor {
   // Mean and variance of the function (without noise; for links but the identity, of the mean of an observation) of
   // encoded rows, standardised: (n) each, in float64. Offsets of standardised targets are not in it.
   FunctionMoments predict_function(const Dataset& rows) const { return moments_at(*posterior, *likelihood, rows); }
-  // Of each class, the mean over members: (n, C) in float64.
+  // Probabilities of the classes, the mean over members: (n, C) in float64.
   at::Tensor predict_probabilities(const Dataset& rows) const;
   // The variance of the noise of these rows of a table, whose observations have the mean `mean` (n), standardised, with
   // known errors of measurement: (n) in float64; not a number where a column that the noise's model reads is missing.

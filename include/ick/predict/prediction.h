@@ -22,7 +22,7 @@ struct Prediction {
   std::vector<double> function_sd;      // of the function alone, without the noise; of transformed targets likewise
   std::vector<std::vector<Support>> support;  // for each source of Predictor::support_names(), when asked for
 
-  // Of a target that is one of several classes, instead of all numbers above: for each class its probabilities, and
+  // For a target of classes, instead of all numbers above: probabilities of each class, and
   // whether it is in the row's set of classes; the most probable one of each row, -1 where it cannot be predicted.
   std::vector<std::vector<double>> probability;
   std::vector<std::vector<bool>> in_set;

@@ -35,9 +35,9 @@ struct ReadOptions {
 //
 // Types: a column is what all its cells are (integer, number, time), otherwise a category (at most `most_levels`
 // levels, which from 100 rows on occur twice on average) or text. Levels are sorted by their bytes. A column that is
-// nearly all numbers or dates is refused rather than taken for a category, and so are dates of which nothing tells day
-// from month: `known` decides. A cell that does not fit its known type is refused, but a level that a known category
-// does not have gets the code -1, and the caller says what becomes of it.
+// nearly all numbers or dates is refused rather than taken for a category, and so are dates in which day and month
+// cannot be told apart: `known` decides. A cell that does not fit its known type is refused, but a level that a known
+// category does not have gets the code -1, and the caller says what becomes of it.
 //
 // A whole file. `path` may be "-" for stdin; gzip is recognised by its first bytes. A header is required. Numbers are
 // parsed in parallel. DataError names file, line and column.

@@ -71,7 +71,7 @@ struct FitOptions {
   std::string posterior = "ensemble";  // engine of models with networks; exact for those of kernels only
   Perturbation perturbation = Perturbation::none;
   double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
-  std::string noise_formula;  // sigma ~ ...: the noise's deviation depends on the row
+  std::string noise_formula;  // sigma ~ ...: the noise's sd depends on the row
   std::int64_t epochs = 0;    // at most
   std::int64_t batch = 0;     // rows in a mini-batch
   std::vector<std::int64_t> layers;            // hidden widths of networks that do not say
@@ -88,7 +88,7 @@ struct FitOptions {
   bool polish = true;               // last layers in closed form after gradient descent, if validation rows agree
   bool refit = true;                // train again on training and validation rows together, to the best epoch
   Split holdout;                    // rows never used for anything but the final scores
-  std::optional<Split> validation;  // rows watched to stop in time; without a value: chosen from the formula
+  std::optional<Split> validation;  // rows for early stopping; without a value: chosen from the formula
   Gaps gaps = Gaps::refuse;
   std::map<std::string, std::string> units;  // of columns
   double checkpoint_seconds = 60.0;          // between checkpoints
