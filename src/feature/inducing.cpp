@@ -176,8 +176,8 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
     }
     residual[pivot] = 0.0;
   }
-  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. One point
-  // stands where the kernel is zero on all rows.
+  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. One
+  // point stands where the kernel is zero on all rows.
   const std::int64_t wanted = explained > 0.0 ? std::max<std::int64_t>(1, std::ssize(picked)) : std::min(count, n);
   while (std::ssize(picked) < wanted) {
     const std::int64_t row = random.below(n);

@@ -255,7 +255,8 @@ class Evaluate(Simulated):
                       f"{scores['width']['0.9']:.4g}", lines)
         self.assertIn(f"coverage: promised 90%, achieved {100 * scores['achieved']:.1f}%", lines)
         self.assertRegex(lines[-3], r"^  site = a +\d+ rows +\d+\.\d%$")
-        self.assertRegex("\n".join(lines), r"\n  pit       (0\.\d{3} ){10}  \(each 0\.1 where the predicted law is ")
+        self.assertRegex("\n".join(lines),
+                         r"\n  pit       (0\.\d{3} ){10}  \(each 0\.1 where the predicted distribution is ")
 
     def test_blocks_are_those_of_validation(self):
         self.fit("grouped", "y ~ mlp(x, z)", "--validation", "group(site)=30%", "--epochs", "2")

@@ -53,7 +53,7 @@ struct Interrupting {
   const Table& table;
   const Formula formula;
   const FitOptions options;
-  std::vector<std::string> phases = {};  // of the checkpoints taken up
+  std::vector<std::string> phases = {};  // of the checkpoints resumed
 
   Fit run(const std::vector<int>& stops) {
     Checkpoint kept;

@@ -50,7 +50,8 @@ std::optional<Choice> find_choice(std::string_view name) {
 enum class OptionGroup { training, reading, running, library };
 std::string_view group_name(OptionGroup group);  // "Training"
 
-// What a setting holds as plain data, which JSON, text and other languages have too. Nothing: an optional without value.
+// What a setting holds as plain data, which JSON, text and other languages have too. Nothing: an optional without
+// value.
 using OptionValue =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
                  std::vector<std::string>, std::map<std::string, std::string>>;

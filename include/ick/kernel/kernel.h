@@ -67,7 +67,8 @@ class Kernel {
   std::vector<std::vector<Factor>> terms_;
 };
 
-// Rank of a product of kernels: at most the product of theirs. As many features carry it whole, whatever its parameters.
+// Rank of a product of kernels: at most the product of theirs. As many features carry it whole, whatever its
+// parameters.
 inline constexpr std::int64_t kNoRank = std::numeric_limits<std::int64_t>::max();  // one of the kernels has no end
 std::int64_t rank_of(const std::vector<Factor>& product);
 

@@ -39,8 +39,8 @@ struct ModelOptions {
   Path path = Path::fused;                       // of feature maps
 };
 
-// Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a term
-// has several products.
+// Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a
+// term has several products.
 void limit_features(ModelSpec& spec, const Encoder& encoder);
 
 // What last layers are drawn from, for those who solve for them.
@@ -114,7 +114,7 @@ class Model {
   std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
   std::vector<NamedTensor> buffers() const;             // of networks
 
-  std::int64_t trainable() const;  // numbers of all these
+  std::int64_t trainable() const;  // how many parameters these are
 
   bool has_kernels() const { return kernel_ != nullptr; }
   Kernel& kernel() { return *kernel_; }

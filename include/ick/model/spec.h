@@ -24,8 +24,9 @@ struct TermSpec {
   bool train_points = false;
 };
 
-// What the formula says, as plain data, in canonical form: nothing after this reads the syntax tree again. Terms of the formula that share their networks are one term
-// here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
+// What the formula says, as plain data, in canonical form: nothing after this reads the syntax tree again. Terms of the
+// formula that share their networks are one term here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features
+// of both kernels.
 struct ModelSpec {
   Formula formula;
   std::vector<TermSpec> terms;

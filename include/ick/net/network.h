@@ -53,8 +53,8 @@ class Network {
   virtual ~Network() = default;
   virtual std::int64_t outputs() const = 0;  // p
 
-  // x (B, F) or (E, B, F), of networks on images (B, C H W + F), pixels first, in float32 -> (E, B, p). A generator makes
-  // this a step of training: dropout is on, and norms over the batch are of this batch and learn from it.
+  // x (B, F) or (E, B, F), of networks on images (B, C H W + F), pixels first, in float32 -> (E, B, p). A generator
+  // makes this a step of training: dropout is on, and norms over the batch are of this batch and learn from it.
   virtual at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& training = {}) const = 0;
 
   // The last layer is linear: f(x) = hidden(x) W + b, hidden (E, B, H), W (E, H, p), b (E, 1, p).

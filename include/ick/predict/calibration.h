@@ -9,7 +9,7 @@ namespace ick {
 // Split conformal prediction (Vovk et al. 2005; Lei et al. 2018), normalised by the predictive sd: an interval
 //   mean +- q(level) sd,   q the ceil((n + 1) level)-th smallest of the scores |y_i - mean_i| / sd_i
 // of n rows the model has not seen holds a further row with probability at least `level`, whatever the distribution of
-// the data, if that row is to those as they are to each other.
+// the data, if that row and those are exchangeable.
 class Calibration {
  public:
   Calibration() = default;  // of no rows: intervals are Gaussian

@@ -25,8 +25,8 @@ struct DataOrigin {
   std::uint32_t fingerprint = 0;  // of the table read
 };
 
-// UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is never
-// replaced. Fails before anything is trained when called first.
+// UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is
+// never replaced. Fails before anything is trained when called first.
 void check_model_place(const std::string& directory);
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,

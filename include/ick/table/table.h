@@ -27,8 +27,8 @@ struct ColumnInfo {
 
 // Numbers are NaN, text "" where a value is missing.
 struct Column {
-  // Columns in memory. Numbers without a fraction are an integer column, as in a file. Times are texts of one format (see
-  // table/time.h; detected when empty) or days since 1970-01-01 UTC; DataError names the row that is not one.
+  // Columns in memory. Numbers without a fraction are an integer column, as in a file. Times are texts of one format
+  // (see table/time.h; detected when empty) or days since 1970-01-01 UTC; DataError names the row that is not one.
   static Column numbers(std::string name, std::vector<double> values);
   static Column times(std::string name, std::vector<double> days);
   static Column times(std::string name, const std::vector<std::string>& texts, std::string format = "");

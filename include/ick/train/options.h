@@ -61,8 +61,8 @@ std::vector<std::string> posterior_names();  // of models with networks
 
 }  // namespace detail
 
-// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data. Each
-// field has a row in declare(), which is all there is to a new one.
+// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
+// Each field has a row in declare(), which is all there is to a new one.
 struct FitOptions {
   std::uint64_t seed = 0;
   std::int64_t members = 0;            // E

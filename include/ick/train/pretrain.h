@@ -53,10 +53,10 @@ struct Pretrained {
 };
 
 // A masked autoencoder (He et al. 2022): most patches of each image are hidden, the network sees the others, and a
-// small decoder, which is thrown away, predicts the hidden ones. `network` is a vit or deepvit on images, as in a formula;
-// other columns that it reads have no part. Each image counts once, in however many rows it stands; images that a row
-// of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError for fewer
-// than ten images, or when none of them has anything to predict.
+// small decoder, which is thrown away, predicts the hidden ones. `network` is a vit or deepvit on images, as in a
+// formula; other columns that it reads have no part. Each image counts once, in however many rows it stands; images
+// that a row of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError
+// for fewer than ten images, or when none of them has anything to predict.
 Pretrained pretrain(const Table& table, const NetworkSpec& network, const PretrainOptions& options = {},
                     const std::function<void(const Progress&)>& progress = {});
 
