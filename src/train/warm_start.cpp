@@ -266,7 +266,7 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likeliho
   const Dataset few = rows.select(few_rows(rows, kSpectrumRows, seed));
   at::Tensor targets =
       stand_in_targets(few, likelihood, likelihood.link == Link::softmax ? std::ssize(encoder.classes) : 1);
-  // of several classes one contrast: what differs between them shows
+  // one contrast of several classes: it shows what differs between them
   if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
   for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
     KernelColumn& column = encoder.kernel_columns[d];

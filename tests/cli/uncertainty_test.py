@@ -129,7 +129,7 @@ class Intervals(Simulated):
                 rows = self.predicted(name)
                 noise = math.sqrt(rows[0]["sd"] ** 2 - rows[0]["function_sd"] ** 2)
                 self.assertAlmostEqual(noise, NOISE, delta=0.05)
-                # 80 validation rows: coverage of further ones has a deviation of 3.3%.
+                # 80 validation rows: coverage of further ones has an sd of 3.3%.
                 self.assertAlmostEqual(share(r["lower"] <= r["y"] <= r["upper"] for r in rows), 0.9, delta=0.07)
                 if name in ("nngp", "ntk"):  # what is trained knows less of what it does not know
                     inside = share(abs(r["f"] - r["mean"]) <= 1.645 * r["function_sd"] for r in rows)

@@ -56,8 +56,8 @@ struct NetworkInputs {
   std::vector<TreesColumn> trees;
   std::optional<NetworkImages> image;
 
-  std::int64_t numbers() const;  // of columns and trees
-  std::int64_t width() const;    // of all
+  std::int64_t numbers() const;  // how many from columns and trees
+  std::int64_t width() const;    // how many in all
   std::vector<ColumnInfo> infos() const;
 };
 

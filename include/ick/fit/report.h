@@ -35,7 +35,7 @@ struct FitReport {
   bool polished = false;  // the last layers are those in closed form
   double seconds = 0.0;
   double waiting = 0.0;              // share of the training's seconds in which it stood still for images
-  std::vector<EpochRecord> history;  // of this run; what came before an interrupted fit was resumed is not in it
+  std::vector<EpochRecord> history;  // epochs of this run; those before a fit was resumed are not in it
 };
 
 }  // namespace ick

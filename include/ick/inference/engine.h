@@ -23,7 +23,7 @@ struct FitBytes {
 // Sizes of a fit that memory and time follow from.
 struct FitSizes {
   double rows = 0.0;        // to learn from
-  double parameters = 0.0;  // of a member
+  double parameters = 0.0;  // per member
   double units = 0.0;       // outputs of all layers of a member, for one row
   double features = 0.0;    // p of all terms
   double pixels = 0.0;      // that networks on images hold of one row while they train

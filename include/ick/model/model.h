@@ -21,7 +21,7 @@ struct Batch {
   at::Tensor x;                           // (B, D) in float64
   std::vector<at::Tensor> networks;       // (B, F) in float32, for each network; of images pixels first
   at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
-  std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
+  std::vector<at::Tensor> features = {};  // kernel features of each term, (1 or E, B, p), when known already
   at::Tensor weights = {};                // (1 or E, B) of the rows in the loss, in float32; undefined: all one
   at::Tensor offset = {};                 // (B) added to the function; undefined: nothing
   at::Tensor error = {};                  // (B) known variances of the measurement; undefined: none
@@ -36,7 +36,7 @@ struct ModelOptions {
   bool own_kernels = false;  // each of them has kernel parameters of its own
   std::uint64_t seed = 0;
   std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
-  Path path = Path::fused;                       // of feature maps
+  Path path = Path::fused;                       // code path of feature maps
 };
 
 // Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a
@@ -66,7 +66,7 @@ class Model {
   std::int64_t members() const { return options_.members; }
   std::int64_t outputs() const { return options_.outputs; }
   const ModelSpec& spec() const { return spec_; }
-  std::int64_t features() const;  // of all terms
+  std::int64_t features() const;  // p, summed over terms
   std::int64_t features_of(std::size_t t) const { return terms_.at(t).features; }
 
   // (E, B), with several outputs (E, B, C), in float32, differentiable in all parameters. With a generator this is a
@@ -112,14 +112,14 @@ class Model {
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
   std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
-  std::vector<NamedTensor> buffers() const;             // of networks
+  std::vector<NamedTensor> buffers() const;             // buffers of networks
 
   std::int64_t trainable() const;  // how many parameters these are
 
   bool has_kernels() const { return kernel_ != nullptr; }
   Kernel& kernel() { return *kernel_; }
   const Kernel& kernel() const { return *kernel_; }
-  std::vector<MapReport> maps() const;  // of terms with kernels
+  std::vector<MapReport> maps() const;  // one for each term with kernels
 
   // What a term is made of. Networks live as long as the model.
   struct TermParts {
@@ -140,7 +140,7 @@ class Model {
     std::vector<std::unique_ptr<Network>> networks;
     std::vector<std::size_t> sources;   // which Batch::networks each reads
     std::unique_ptr<FeatureMap> map;    // null without kernels
-    std::vector<std::size_t> products;  // of the kernel
+    std::vector<std::size_t> products;  // which products of the kernel
     at::Tensor weight;                  // (E, C p) float32 leaf, without networks
     std::int64_t features = 1;          // p
   };

@@ -35,7 +35,7 @@ struct ModelSpec {
   std::vector<std::string> network_columns;  // read by networks
 
   bool kernels_only() const;  // no networks: linear in its weights
-  double share() const;       // of the prior variance that each product of kernels (or term without) starts with
+  double share() const;       // prior variance that each product of kernels (or term without) starts with
 };
 
 // Puts a formula into canonical form. `columns` are the names the data has, for `.` and for messages; UsageError or

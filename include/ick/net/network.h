@@ -87,7 +87,7 @@ struct NetworkContext {
   std::vector<std::int64_t> default_layers = {128, 64};  // hidden widths when the formula gives none
   // A buffer of the network that this one is to be again, by its path; null when it is made for the first time.
   std::function<at::Tensor(const std::string& path)> stored;
-  bool trust = false;  // of one that is stored: code that came with it may run
+  bool trust = false;  // code that came with a stored network may run
 };
 
 struct NetworkArgument {
@@ -102,7 +102,7 @@ struct NetworkRow {
   std::span<const NetworkArgument> arguments;
   std::unique_ptr<Network> (*make)(const NetworkSpec& network, const NetworkContext& context) = nullptr;
   Reads reads = Reads::columns;
-  bool brings_code = false;  // of its own, which runs when a stored network is made again
+  bool brings_code = false;  // its own code runs when a stored network is made again
 };
 
 std::span<const NetworkRow> network_table();

@@ -12,7 +12,7 @@ namespace ick {
 // the data, if that row and those are exchangeable.
 class Calibration {
  public:
-  Calibration() = default;  // of no rows: intervals are Gaussian
+  Calibration() = default;  // without rows: intervals are Gaussian
 
   // Scores in any order; UsageError for one that is negative or not a number. Many are thinned to kMostScores order
   // statistics, rounded up: intervals may get wider by it, never narrower.

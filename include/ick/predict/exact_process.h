@@ -38,7 +38,7 @@ struct Comparison {
   double relative_difference = 0.0;  // rms, in the exact process's sd of an observation
   double sd_ratio = 0.0;             // mean of the model's sd of the function over the exact one
   double sd_difference = 0.0;        // mean of |ratio - 1|
-  Scores model, exact;               // of the compared rows; intervals are Gaussian for both
+  Scores model, exact;               // scores on the compared rows; intervals are Gaussian for both
 };
 
 // `training` and `compared` are rows of the table, in the model's encoding, with targets. With `solve_again` models in

@@ -46,9 +46,9 @@ Table read_table(const std::string& path, const ReadOptions& options = {});
 // Rows as they stood in the file.
 struct TextRows {
   std::vector<char> text;               // whole records, and some bytes behind them
-  std::size_t size = 0;                 // of the records
+  std::size_t size = 0;                 // bytes of the records
   std::vector<std::string_view> lines;  // each row, without its line end
-  std::int64_t line = 0;                // of the file, where they begin
+  std::int64_t line = 0;                // line of the file where they begin
   std::int64_t rows_before = 0;
 };
 

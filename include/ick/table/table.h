@@ -49,7 +49,7 @@ struct Table {
 
   std::vector<Column> columns;
   std::int64_t rows = 0;
-  std::int64_t rows_before = 0;        // of the file, of a block of it
+  std::int64_t rows_before = 0;        // of a block: rows of the file before it
   std::shared_ptr<ImageStore> images;  // that its cells name; null for a table that was not read from a file
   bool from_cache = false;             // columns were parsed by an earlier reading, see ReadOptions::cache
 

@@ -55,7 +55,7 @@ class Ranks {
   Ranks(std::shared_ptr<World> world, std::size_t group, int rank, int size);
 
   std::shared_ptr<World> world_;
-  std::size_t group_;  // of the world's groups
+  std::size_t group_;  // which of the world's groups
   int rank_, size_;
 };
 
