@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """step.py WORK: microseconds of one training step, the best of some repetitions, as JSON.
 
-WORK is small, wide, members or cnn: the rows of the table in benchmarks/README.md. Of several ways to write the same
-step the fastest counts; `apart` is that of members one after the other. Threads: OMP_NUM_THREADS for torch, OPENBLAS_NUM_THREADS for its matrix products.
+WORK is small, wide, members or cnn: the rows of the table in benchmarks/README.md. The fastest of
+several ways to write the same step counts; `apart` is that of members one after the other. Threads: OMP_NUM_THREADS for
+torch, OPENBLAS_NUM_THREADS for its matrix products.
 """
 import json
 import sys

@@ -8,8 +8,9 @@
 #include "ick/net/network.h"
 
 // For programs that bring a kernel, a network, a likelihood or an engine of their own. What has been added is used in
-// formulas and settings by its name, is printed, saved and listed like the library's own; a model that needs it is loaded
-// by programs that have added it. Texts must live as long as the program. Add before other threads use the library.
+// formulas and settings by its name, is printed, saved and listed like the library's own; a model that needs it is
+// loaded by programs that have added it. Texts must live as long as the program. Add before other threads use the
+// library.
 //
 //   add_likelihood(likelihood)   a row as in src/likelihood/
 //   add_network(row)             a row as in src/net/table.cpp, with a function that makes a Network

@@ -25,7 +25,7 @@ void log_normal_moments(double& mean, double& sd) {
 
 double square_of_positive(double z) { return z > 0.0 ? z * z : 0.0; }
 
-// Of max(Z, 0)^2, with a = m / s:
+// Moments of max(Z, 0)^2, with a = m / s:
 //   E = (m^2 + s^2) Phi(a) + m s phi(a),   E^2 = (m^4 + 6 m^2 s^2 + 3 s^4) Phi(a) + (m^3 s + 5 m s^3) phi(a)
 void square_moments(double& mean, double& sd) {
   const double m = mean, s = sd, a = m / s;

@@ -134,7 +134,8 @@ Command add_check(CLI::App& program) {
   app->add_option("model", request->model, "Folder of a model")->required();
   add_trust(*app, request->loading);
   app->add_option("data", request->data, "Table with the target, best the one of the fit")->required();
-  app->add_option("--rows", request->rows, "At most so many to learn from and to compare at; time grows with the cube")
+  app->add_option("--rows", request->rows,
+                  "Largest number of rows to learn from and to compare at; time grows with its cube")
       ->check(accept_number(2, 10'000))
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");

@@ -70,7 +70,7 @@ void print_scores(const Scores& scores) {
   }
   fmt::print("  pit       ");
   for (const double share : scores.pit) fmt::print("{:.3f} ", share);
-  fmt::print("  (each 0.1 where the predicted law is right)\n");
+  fmt::print("  (each 0.1 where the predicted distribution is right)\n");
 }
 
 void print_scores(const ClassScores& s, const std::vector<std::string>& classes) {
@@ -162,7 +162,7 @@ Command add_evaluate(CLI::App& program) {
   app->add_option("model", request->model, "Folder of a model")->required();
   add_trust(*app, request->loading);
   app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
-  app->add_option("--level", request->level, "Of the interval whose coverage is reported, overall and by block")
+  app->add_option("--level", request->level, "Level of the interval whose coverage is reported, overall and by block")
       ->check(accept_number(0.0, 1.0, /*open=*/true))
       ->capture_default_str();
   app->add_option("--by", request->by,
@@ -170,7 +170,8 @@ Command add_evaluate(CLI::App& program) {
                   "rows were set apart by")
       ->delimiter(',');
   app->add_flag("--check", request->check, "Exit with code 5 unless the interval covers what it promises");
-  app->add_option("--tolerance", request->tolerance, "Of --check: largest difference of promised and achieved coverage")
+  app->add_option("--tolerance", request->tolerance,
+                  "Largest difference of promised and achieved coverage that passes --check")
       ->check(accept_number(0.0, 1.0))
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");

@@ -181,7 +181,7 @@ std::string covariance_text(const TermSpec& term) {
   return (text.empty() ? "" : text + " * ") + (alone ? print(term.kernels) : "(" + print(term.kernels) + ")");
 }
 
-// Weights of one network of term t: "13 -> 128 -> 64 -> 16", and how many numbers it has.
+// Weights of one network of term t: "13 -> 128 -> 64 -> 16", and how many weights it has.
 std::pair<std::string, std::int64_t> network_text(const Model& model, std::size_t t, std::size_t a) {
   const std::string prefix = fmt::format("term{}.{}{}.", t + 1, model.spec().terms[t].networks[a].name, a + 1);
   std::string shape;
@@ -321,7 +321,7 @@ Command add_explain(CLI::App& program) {
   auto request = std::make_shared<ExplainRequest>();
   CLI::App* app = program.add_subcommand("explain", "Show what a formula means, with every default");
   app->add_option("formula", request->formula,
-                  "for example 'y ~ mlp(a) * periodic(t, period=7)', or its right side alone")
+                  "Formula, for example 'y ~ mlp(a) * periodic(t, period=7)', or its right side alone")
       ->required();
   app->add_option("data", request->data, "Table the formula is for; may be left out");
   app->add_option("--features", request->features, "Features for each product of kernels; 0: from the data")

@@ -57,7 +57,7 @@ template <class Struct>
 void refuse_changes(const CLI::App& app) {
   for (const Option<Struct>& row : option_table<Struct>()) {
     if (row.group == OptionGroup::running || !is_given(app, row)) continue;
-    throw UsageError(setting(row.name) + " cannot be changed when a fit is taken up again; leave it out");
+    throw UsageError(setting(row.name) + " cannot be changed when a fit is resumed; leave it out");
   }
 }
 
@@ -127,7 +127,7 @@ void refuse_table_inside(const FitRequest& request) {
                   request.data, request.out));
 }
 
-// What to type to go on with a fit that was stopped.
+// The command that resumes a fit that was stopped.
 std::string resume_command(const std::string& checkpoint, const Formula& formula, const FitOptions& options) {
   const bool code = brings_code(formula.right) ||
                     (!options.noise_formula.empty() && brings_code(parse_formula(options.noise_formula).right));
@@ -210,11 +210,12 @@ int run_fit(FitRequest request, const CLI::App& app) {
   } catch (const RankLost& lost) {
     progress.clear();
     const bool is_kept = std::filesystem::exists(kept.path());
-    fmt::print(stderr, "ick: {}{}\n", lost.what(), is_kept ? "; to go on with any number of processes: " + resume : "");
+    fmt::print(stderr, "ick: {}{}\n", lost.what(),
+               is_kept ? "; to resume with any number of processes: " + resume : "");
     return 1;
   } catch (const Interrupted& stop) {
     progress.clear();
-    if (first) fmt::print(stderr, "ick: {}; to go on: {}\n", stop.what(), resume);
+    if (first) fmt::print(stderr, "ick: {}; to resume: {}\n", stop.what(), resume);
     return 130;
   } catch (...) {
     // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.
@@ -231,9 +232,9 @@ Command add_fit(CLI::App& program) {
   CLI::App* app = program.add_subcommand("fit", "Train a model from a table and a formula");
   FitRequest& r = *request;
   app->add_option("data", r.data, "CSV or TSV table, may be gzipped; - for stdin");
-  app->add_option("formula", r.formula, "for example 'y ~ mlp(a, b) * periodic(date, period=1y) + linear(x)'");
+  app->add_option("formula", r.formula, "Formula, for example 'y ~ mlp(a, b) * periodic(date, period=1y) + linear(x)'");
   app->add_option("--out", r.out, "Folder to write the model to");
-  app->add_option("--resume", r.resume, "Go on from the checkpoint of an interrupted fit");
+  app->add_option("--resume", r.resume, "Checkpoint of an interrupted fit to resume");
   add_trust(*app, r.loading)
       ->description("Resume a fit whose checkpoint carries a TorchScript, which could run any code");
   app->add_flag("--dry-run", r.dry_run, "Say what would be done, and what it would take, without doing it");

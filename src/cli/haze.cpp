@@ -29,7 +29,7 @@ double yearly(std::int64_t day, double peak) {
   return std::cos(2.0 * std::numbers::pi * (static_cast<double>(day) - peak) / 365.25);
 }
 
-// w_t = keep w_{t-1} + sqrt(1 - keep^2) e_t, with deviation `sd` from the first day on
+// w_t = keep w_{t-1} + sqrt(1 - keep^2) e_t, with standard deviation `sd` from the first day on
 std::vector<double> weather(std::int64_t days, double keep, double sd, Random random) {
   std::vector<double> values;
   double state = random.normal();

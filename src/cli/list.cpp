@@ -32,7 +32,7 @@ constexpr FeatureWords kFeatures[] = {
 constexpr FeatureWords kTermOptions[] = {
     {"features", "nystrom, fourier or hilbert"},
     {"points", "features of each product of kernels; chosen from the data by default"},
-    {"placement", "of inducing points: automatic, grid, one_period, kmeans or pivoted_cholesky"},
+    {"placement", "where inducing points are put: automatic, grid, one_period, kmeans or pivoted_cholesky"},
     {"train_points", "yes or no: inducing points move while training"},
 };
 

@@ -361,14 +361,15 @@ Command add_predict(CLI::App& program) {
       ->capture_default_str();
   app->add_flag(
       "--function-sd", request->function_sd,
-      "Append function_sd, the deviation of the function without the noise (of its logarithm for log targets)");
+      "Append function_sd, the standard deviation of the function without the noise (of its logarithm for log "
+      "targets)");
   app->add_flag("--support", request->wanted.support,
                 "Append for each source of the kernels whether training rows are near: inside, edge or extrapolating");
   app->add_option("--format", request->format, "csv or jsonl (one JSON object a line)")
       ->check(accept_word({"csv", "jsonl"}))
       ->capture_default_str();
   app->add_flag("--json", request->json, "The same as --format jsonl");
-  app->add_option("--prefix", request->prefix, "Put before the names of the new columns");
+  app->add_option("--prefix", request->prefix, "Prefix of the names of the new columns");
   request->reading.add_to(*app);
   return {app, [request] {
             request->json |= request->format == "jsonl";

@@ -119,11 +119,11 @@ Command add_simulate(CLI::App& program) {
   const auto number = [&](const char* name, auto& value, const char* text, auto low, auto high) {
     app->add_option(name, value, text)->check(accept_number(low, high))->capture_default_str();
   };
-  number("--stations", haze.stations, "Stations", 1, 99);
+  number("--stations", haze.stations, "Number of stations", 1, 99);
   number("--days", haze.days, "Days from 2019-01-01 on: 365 to train, 135 for validation, the rest for the test", 1,
          10000);
   number("--size", haze.size, "Height and width of the images in pixels", 8, 1024);
-  number("--seed", haze.seed, "Everything random follows from it", std::uint64_t{0}, ~std::uint64_t{0});
+  number("--seed", haze.seed, "Seed of everything random", std::uint64_t{0}, ~std::uint64_t{0});
   return {app, [request] { return run_simulate(*request); }};
 }
 

@@ -27,7 +27,7 @@ std::string named(const std::string& column) { return "column \"" + column + "\"
 
 namespace {
 
-// Of the values that are in use and there.
+// Moments of the values that are in use and present.
 struct ColumnMoments {
   double count = 0.0, mean = 0.0, squares = 0.0;  // sum (v - mean)^2
   bool has_gaps = false;
@@ -43,7 +43,7 @@ struct ColumnMoments {
   }
 };
 
-// Of rows that fit into the first-level cache.
+// Moments of rows that fit into the first-level cache.
 constexpr std::size_t kFewRows = 2048;
 ColumnMoments moments_of_few(std::span<const double> values, std::size_t first, const std::vector<bool>& use,
                              const OfRow& of_row) {
@@ -194,7 +194,7 @@ TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vect
   return fitted;
 }
 
-// The shape is that of the first image in use; means and deviations are those of some of the others.
+// The shape is that of the first image in use; means and sds are those of some of the others.
 NetworkImages fit_images(const Table& table, const ImageSettings& settings, const std::vector<bool>& use,
                          std::uint64_t seed) {
   constexpr std::size_t kSome = 2000;

@@ -91,7 +91,7 @@ void expect_rows(const Dataset& rows, std::int64_t first, std::int64_t count);
 void expect_rows_in_order(const Dataset& rows);
 
 [[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row);
-// Of `count` gaps, the first in this row.
+// DataError about `count` gaps, the first in row `first`.
 [[noreturn]] void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first);
 
 }  // namespace ick

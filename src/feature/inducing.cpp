@@ -88,7 +88,7 @@ at::Tensor on_grid(const at::Tensor& x, std::int64_t column, std::int64_t count)
   return z;
 }
 
-// Rows as the factors see them, every coordinate to unit deviation: distances that treat them alike. (n, inputs)
+// Rows as the factors see them, every coordinate scaled to sd one: distances that treat them alike. (n, inputs)
 at::Tensor standardised(const std::vector<Factor>& factors, const at::Tensor& rows) {
   std::vector<at::Tensor> blocks;
   for (const Factor& f : factors) {
@@ -176,8 +176,8 @@ at::Tensor by_pivoted_cholesky(const Kernel& product, const at::Tensor& rows, st
     }
     residual[pivot] = 0.0;
   }
-  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. One point
-  // stands where the kernel is zero on all rows.
+  // What is explained with the starting parameters may not be with the learned ones: the rest is drawn evenly. One
+  // point stands where the kernel is zero on all rows.
   const std::int64_t wanted = explained > 0.0 ? std::max<std::int64_t>(1, std::ssize(picked)) : std::min(count, n);
   while (std::ssize(picked) < wanted) {
     const std::int64_t row = random.below(n);

@@ -16,8 +16,8 @@ struct InducingPoints {
 };
 
 // At most `count` points, and no more than the rank of the product; fewer when the rows are fewer or alike, or
-// `explained` (MapOptions). Points as many as the rank reproduce the kernel: k(Z, Z) is regular. Rows beyond kMostRows are
-// thinned by a seeded draw.
+// `explained` (MapOptions). Points as many as the rank reproduce the kernel: k(Z, Z) is regular. Rows beyond kMostRows
+// are thinned by a seeded draw.
 inline constexpr std::int64_t kMostRows = 8192;
 InducingPoints place_points(const Kernel& product, const at::Tensor& x, std::int64_t count, Placement placement,
                             std::uint64_t seed, double explained = 0.0);

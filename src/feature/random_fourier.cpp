@@ -151,7 +151,7 @@ void RandomFourierMap::count_up() {
 }
 
 // All ways to take one component from each factor. cos a cos b = (cos(a + b) + cos(a - b)) / 2: every factor after the
-// first whose law is not symmetric appears with both signs.
+// first whose distribution is not symmetric appears with both signs.
 std::vector<RandomFourierMap::Component> RandomFourierMap::combinations(const at::Tensor& parameters,
                                                                         int harmonics) const {
   std::vector<Component> all = {Component{{}, {}, 1.0, 1.0, 1, {}}};

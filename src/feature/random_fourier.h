@@ -51,7 +51,7 @@ class RandomFourierMap final : public FeatureMap {
 };
 
 // (m, D) standard normal numbers. Orthogonal: blocks of D rows at right angles, lengths drawn one from each of m equal
-// shares of their law; in one dimension these are quantiles of the normal.
+// shares of their distribution; in one dimension these are quantiles of the normal.
 at::Tensor standard_normals(std::int64_t m, std::int64_t inputs, Draws draws, Random& random);
 
 }  // namespace ick

@@ -156,7 +156,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   if (options.kernels == KernelTraining::automatic) {
     const bool moving =
         std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& t) { return t.train_points; });
-    // The warm start sees little of an image: kernels beside one learn on.
+    // The warm start sees little of an image: kernels beside one are learned further.
     const bool hold = options.warm_start && !moving && !images && !options.own_kernels;
     options.kernels = hold ? KernelTraining::held : KernelTraining::learned;
   }

@@ -207,7 +207,7 @@ void check_noise(const FitPlan& plan) {
   constexpr double kLeast = 1e-4, kMost = 1e3;
   const double noise = plan.options.noise, sd = plan.encoder.target_scaling.sd;
   if (noise == 0.0 || (noise >= kLeast * sd && noise <= kMost * sd)) return;
-  throw UsageError(setting("noise", number_text(noise)) + " does not go with a target whose deviation is " +
+  throw UsageError(setting("noise", number_text(noise)) + " does not go with a target whose standard deviation is " +
                    number_text(sd) + "; expected between " + number_text(kLeast * sd) + " and " +
                    number_text(kMost * sd));
 }

@@ -18,7 +18,7 @@ constexpr std::int64_t kBlock = 4096;
 constexpr std::int64_t kCandidates = 8192;   // rows that landmarks are chosen from
 constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
 
-// Of the first member, in float64: (1, n, .)
+// Last layers of the first member, in float64: (1, n, .)
 Pairs last_layers(const Model& model, const Batch& batch) {
   Pairs pairs = model.last_layers(batch, LayerPrior::even);
   for (BilinearFeatures& each : pairs) {

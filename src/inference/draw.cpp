@@ -46,7 +46,7 @@ class Rows {
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(kChunkBytes / bytes), 1, model_.members());
   }
 
-  // Of some members, in float64, (C, B, .), with y (B): all rows in order, a block at a time.
+  // Features of some members, in float64, (C, B, .), with y (B): all rows in order, a block at a time.
   template <class Visit>
   void each_block(std::int64_t first, std::int64_t count, Visit visit) const {
     const double per_row = static_cast<double>(model_.members() * numbers_);
@@ -226,7 +226,7 @@ std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, 
   return weights;
 }
 
-// Of many rows descent has taken enough steps to know the last layers by itself; adding up their normal equations,
+// With many rows descent has taken enough steps to know the last layers by itself; adding up their normal equations,
 // n P^2, would take longer than it did.
 bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed) {
   at::NoGradGuard no_grad;

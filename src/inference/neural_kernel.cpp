@@ -34,8 +34,9 @@ struct Expectations {
   at::Tensor value, slope;
 };
 
-// Of degree one and zero, with cos t = rho:  |u| |v| (sin t + (pi - t) cos t) / 2 pi,   (pi - t) / 2 pi. Near t = 0 the
-// arc cosine would lose half of its digits, the quotient of sine and cosine does not.
+// Arc-cosine kernels of degree one and zero, with cos t = rho:
+//   |u| |v| (sin t + (pi - t) cos t) / 2 pi,   (pi - t) / 2 pi
+// Near t = 0 the arc cosine would lose half of its digits, the quotient of sine and cosine does not.
 Expectations relu_expectations(const Covariance& k) {
   const at::Tensor rho = k.correlation(), sine = ((1.0 - rho) * (1.0 + rho)).sqrt();
   const at::Tensor rest = pi - at::atan2(sine, rho);
@@ -51,7 +52,7 @@ Expectations erf_expectations(const Covariance& k) {
 
 // The other activations by Mehler's formula, with normalised Hermite polynomials h_j:
 //   E[f(u) f(v)] = sum_j a_j(q) a_j(q') rho^j,   a_j(q) = E[f(sqrt(q) z) h_j(z)],   sum_j a_j(q)^2 = E[f(u)^2]
-// The last term takes up what is left of E[f^2]; so the diagonal is exact, and the matrix positive semi-definite.
+// The last term is what is left of E[f^2]; so the diagonal is exact, and the matrix positive semi-definite.
 // Terms are added until a share of kLeft is left in every row; kMostTerms leave no more than that for q <= 4 (3.5e-9
 // for the slowest, the slope of tanh; terms double with q), and at q = 10 1e-5 for the slope of tanh, 1e-7 else.
 constexpr std::int64_t kMostTerms = 256;
@@ -120,7 +121,7 @@ at::Tensor rows_of(const at::Tensor& x) {
   return x.detach().to(at::kDouble);
 }
 
-// The variance of units over their deviation: one, or zero for a row of zeros.
+// The variance of units over their sd: one, or zero for a row of zeros.
 at::Tensor normed(const at::Tensor& q) { return q / q.clamp_min(kTiny); }
 
 // Products of matrices round by where an element stands.

@@ -17,7 +17,7 @@ constexpr double kLeastNoise = 1e-4;  // sd, of the target's: below, nothing is 
 // One training run on some rows of the table: what every engine has at hand, and the steps that they share.
 class Stage {
  public:
-  // `phase` is "train" or "refit". Only the first watches the plan's validation rows.
+  // `phase` is "train" or "refit". Only the first has early stopping on the plan's validation rows.
   Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
         const FitHooks& hooks);
 

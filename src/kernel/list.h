@@ -11,7 +11,7 @@
 namespace ick {
 
 // The table: every kernel there is. A new kernel is a struct like its neighbours and one line here; formula syntax,
-// printing, both evaluation paths, `ick list` and the law suite follow. A spectrum, where it has one, goes into
+// printing, both evaluation paths, `ick list` and the property tests follow. A spectrum, where it has one, goes into
 // spectrum.cpp.
 using KernelList = std::tuple<  //
     Constant,                   //

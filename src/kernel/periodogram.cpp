@@ -111,7 +111,7 @@ std::vector<double> periodogram(const std::vector<double>& x, const std::vector<
   std::vector<double> turn(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) turn[i] = step * x[i] - std::floor(step * x[i]);
   const std::vector<Complex> sums = uneven_transform(turn, std::vector<double>(x.size(), 1.0), y, 2 * steps);
-  // Of ones and of y together: the first is the part that k and -k share, the second what they differ by.
+  // Transforms of ones and of y together: the first is the part that k and -k share, the second what they differ by.
   const auto of_ones = [&](std::size_t k) -> Complex {  // sums of cosines and sines
     const Complex &ahead = sums[k], &back = sums[sums.size() - k];
     return {0.5 * (ahead.re + back.re), 0.5 * (back.im - ahead.im)};

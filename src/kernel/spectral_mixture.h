@@ -8,7 +8,7 @@
 
 namespace ick {
 
-// Wilson and Adams 2013: the spectrum is a sum of Gaussians around +-mean_q with deviations scale_q, in cycles per
+// Wilson and Adams 2013: the spectrum is a sum of Gaussians around +-mean_q with sds scale_q, in cycles per
 // unit.
 struct SpectralMixture {
   static constexpr std::string_view name = "spectral_mixture";

@@ -162,7 +162,7 @@ bool has_density(Spectrum spectrum) {
 at::Tensor spectral_density(const Factor& factor, const at::Tensor& parameters, const at::Tensor& omega) {
   const double inputs = factor.structure.inputs;
   if (factor.row->spectrum == Spectrum::gaussian_mixture) {
-    // each component, half at +2 pi mean and half at -2 pi mean, deviation 2 pi scale
+    // each component, half at +2 pi mean and half at -2 pi mean, sd 2 pi scale
     at::Tensor total;
     for (int q = 0; q < factor.structure.components; ++q) {
       const auto of_component = [&](int k) {

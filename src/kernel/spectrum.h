@@ -5,14 +5,14 @@
 #include "ick/kernel/kernel.h"
 
 // Stationary kernels as mixtures over frequencies (Bochner):
-//   k(x, x') = sum_c w_c E[cos(omega . (x - x'))],  omega ~ law of component c, in radians per unit.
+//   k(x, x') = sum_c w_c E[cos(omega . (x - x'))],  omega ~ distribution of component c, in radians per unit.
 // Weights and frequencies are differentiable functions of the parameters; the randomness is in fixed standard draws.
 namespace ick {
 
 // Standard draws for the frequencies of one component.
 struct SpectralDraws {
   at::Tensor normal;   // (m, D)
-  at::Tensor uniform;  // (m), for laws with a random scale
+  at::Tensor uniform;  // (m), for distributions with a random scale
   at::Tensor scale{};  // (1, m), what fix_scales made of `uniform`
 };
 
@@ -20,7 +20,7 @@ struct SpectralDraws {
 void fix_scales(const Factor& factor, SpectralDraws& draws);
 
 bool is_random(Spectrum spectrum);     // frequencies are drawn, not known
-bool is_one_sided(Spectrum spectrum);  // the law is not symmetric about 0: a product needs both signs
+bool is_one_sided(Spectrum spectrum);  // the distribution is not symmetric about 0: a product needs both signs
 
 // Components: harmonics 0 .. most - 1 of a series, the components of a mixture, else 1.
 int component_count(const Factor& factor, int most);

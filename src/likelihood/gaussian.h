@@ -7,7 +7,7 @@
 #include "ick/likelihood/likelihood.h"
 #include "likelihood/special.h"
 
-// Gaussian noise of one size, y ~ N(f, s^2), and two losses that far-off rows pull less on.
+// Gaussian noise of one size, y ~ N(f, s^2), and two losses that are robust to outliers.
 namespace ick {
 
 namespace normal {

@@ -27,7 +27,7 @@ double gaussian_crps(double z, double sd) {
                std::numbers::inv_sqrtpi * (std::numbers::sqrt2 * std::exp(-0.5 * z * z) - 1.0));
 }
 
-// Of exp N(location, scale^2), z = (log y - location) / scale: y (2 Phi(z) - 1) - 2 mean (Phi(z - scale) +
+// CRPS of exp N(location, scale^2), z = (log y - location) / scale: y (2 Phi(z) - 1) - 2 mean (Phi(z - scale) +
 // Phi(scale / sqrt 2) - 1) (Baran and Lerch 2015); 1 - Phi(a) = Phi(-a).
 double log_normal_crps(double y, double mean, double z, double scale) {
   return y * std::erf(z / std::numbers::sqrt2) -

@@ -28,7 +28,8 @@ double log_normal_cdf(double z) {
 
 namespace {
 
-// The continued fraction of I_x(a, b) x^-a (1 - x)^-b a B(a, b), by Lentz's method; quick for x < (a + 1) / (a + b + 2).
+// The continued fraction of I_x(a, b) x^-a (1 - x)^-b a B(a, b), by Lentz's method; quick for x < (a + 1) / (a + b +
+// 2).
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = std::numeric_limits<double>::min();
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();

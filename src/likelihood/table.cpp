@@ -15,8 +15,8 @@ namespace ick {
 
 namespace {
 
-// The table. A new likelihood is a file like its neighbours and one line here; the law suite of tests/likelihood, the
-// command line, `ick list`, saving and loading follow.
+// The table. A new likelihood is a file like its neighbours and one line here; the property tests of tests/likelihood,
+// the command line, `ick list`, saving and loading follow.
 std::deque<Likelihood>& table() {
   static std::deque<Likelihood> rows = {
       gaussian(),          gaussian_nll(), mae(),      huber(),     student_row(), poisson(),

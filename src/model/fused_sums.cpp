@@ -28,7 +28,7 @@ void store(Lanes lanes, Number* to) {
   __builtin_memcpy(to, &lanes, sizeof lanes);
 }
 
-// Of row r, or rows from r on.
+// Adds row r, or rows from r on.
 template <class F, class D>
 [[gnu::always_inline]] inline void add_rows(const FusedSums& of, int r, float* sum, double* missed) {
   F product{}, square{};

@@ -16,7 +16,7 @@ at::Tensor row_costs(const Likelihood& likelihood, const at::Tensor& f, const at
 // The mean of an observation, link^-1(f), for all but classes.
 at::Tensor mean_at(const Likelihood& likelihood, const at::Tensor& f);
 
-// The probability of each class, f over a temperature: (E, B, C) in float64. Of two classes those of both.
+// The probability of each class, f over a temperature: (E, B, C) in float64. For two classes those of both.
 at::Tensor probabilities(const Likelihood& likelihood, const at::Tensor& f, double temperature = 1.0);
 
 }  // namespace ick

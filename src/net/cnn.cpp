@@ -31,8 +31,8 @@ struct UnitLaw {
   double common = 0.0;  // E[h h'] / E[h^2]
 };
 
-// Of h = max of phi(z) over the four places of a window, z ~ N(0, 1) with correlation `common` between places. By a
-// fixed sample: constants to a hundredth.
+// Moments of h = max of phi(z) over the four places of a window, z ~ N(0, 1) with correlation `common` between places.
+// By a fixed sample: constants to a hundredth.
 UnitLaw pooled_unit(const Activation& phi, double common) {
   constexpr std::int64_t kDraws = 16384, kWindows = 2, kPlaces = 4;
   Random random(seed_for(0, "pooled_unit"));

@@ -22,7 +22,7 @@ namespace {
 // Where q hardly depends on x (many inputs, or a layer norm) s_l is E[phi(z)^2]; on few inputs it is not. Units are
 // taken as Gaussian: right for relu without a norm at any width, up to O(1 / width) else.
 std::vector<double> weight_variances(const MlpOptions& options, std::int64_t inputs) {
-  // The law of log(|x| / sqrt(F)): density ~ exp(F (t - e^2t / 2)), of width 1 / sqrt(2 F) around 0.
+  // The distribution of log(|x| / sqrt(F)): density ~ exp(F (t - e^2t / 2)), of width 1 / sqrt(2 F) around 0.
   const auto f = static_cast<double>(inputs);
   const at::Tensor t = at::linspace(-20.0, 3.0, 231, at::kDouble) / std::sqrt(f);
   const at::Tensor weight = at::softmax(f * (t - 0.5 * (2.0 * t).exp()), 0);

@@ -29,7 +29,7 @@ class Mlp : public Network {
   Mlp(MlpOptions options, const NetworkContext& context);
 
   const MlpOptions& options() const { return options_; }
-  bool fuses() const;  // the fast path can be gone: no dropout, no norm, float32
+  bool fuses() const;  // the fast path is supported: no dropout, no norm, float32
   std::int64_t inputs() const { return layers_.front().weight.size(1); }
   std::int64_t outputs() const override { return layers_.back().weight.size(2); }
   at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& dropout = {}) const override;

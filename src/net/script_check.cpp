@@ -15,7 +15,7 @@ namespace ick {
 
 namespace {
 
-// Of libtorch 1.13's operators named aten:: and prim::, those that reach files, Python or other processes.
+// Operators of libtorch 1.13 named aten:: and prim:: that reach files, Python or other processes.
 constexpr std::array<std::string_view, 7> kRefused = {
     "aten::save",      "aten::from_file", "prim::PythonOp",  "prim::IgnoredPythonOp",
     "prim::rpc_async", "prim::rpc_sync",  "prim::rpc_remote"};

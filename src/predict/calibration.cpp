@@ -31,7 +31,7 @@ void check_scores(const std::vector<double>& scores) {
 
 }  // namespace
 
-// Of n > m scores the j-th kept is the ceil(j n / m)-th smallest, j = 1 .. m; the largest is always kept.
+// The j-th kept of n > m scores is the ceil(j n / m)-th smallest, j = 1 .. m; the largest is always kept.
 Calibration::Calibration(std::vector<double> scores) : scores_(std::move(scores)), rows_(std::ssize(scores_)) {
   check_scores(scores_);
   std::sort(scores_.begin(), scores_.end());

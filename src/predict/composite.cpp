@@ -16,7 +16,8 @@ namespace ick {
 
 namespace {
 
-// Of a parameter in the unit of its kernel's inputs: "d", or "m, km" where the columns have different ones.
+// Unit of a parameter that is in the unit of its kernel's inputs: "d", or "m, km" where the columns have different
+// ones.
 std::string unit_of(const Encoder& encoder, const Factor& f) {
   const auto unit = [&](std::int64_t column) { return encoder.kernel_columns[column].unit; };
   const bool same = std::all_of(f.columns.begin(), f.columns.end(),

@@ -103,7 +103,8 @@ std::vector<Support> SupportSource::operator()(const at::Tensor& x) const {
 std::vector<SupportSource> make_support(const Model& model, const Encoder& encoder, const Dataset& training,
                                         std::uint64_t seed) {
   at::NoGradGuard no_grad;
-  // Points are chosen from one half of the rows, and what rows usually have is read off the other: a row explains itself.
+  // Points are chosen from one half of the rows, and what rows usually have is read off the other: a row explains
+  // itself.
   const at::Tensor x = training.select(draw_rows(training.size(), kRows, seed_for(seed, "support rows"))).x;
   const at::Tensor candidates = x.slice(0, 0, x.size(0), 2).contiguous(),
                    others = x.slice(0, 1, x.size(0), 2).contiguous();

@@ -49,7 +49,7 @@ void CheckpointFile::check() const {
                     (!has_table_ || found.fingerprint == fit_.fingerprint);
   if (same) return;
   throw UsageError(place + "is the checkpoint of another fit (" + print(found.formula) + ", of " + found.data +
-                   "); go on with that one by ick fit --resume, remove it, or give another --out");
+                   "); resume that one with ick fit --resume, remove it, or give another --out");
 }
 
 void CheckpointFile::save(const Checkpoint& checkpoint) {

@@ -115,7 +115,7 @@ TensorState golden_state(const CompositePredictor& model, const Table& table) {
   return state;
 }
 
-// Differences in units of the functions' deviation.
+// Differences in units of the functions' sd.
 Verification verify_functions(const CompositePredictor& model, const TensorState& state) {
   Batch batch;
   at::Tensor expected;

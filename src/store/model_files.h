@@ -4,7 +4,8 @@
 #include <array>
 #include <string_view>
 
-// The files of a model's folder. This list is what save_model writes, and all that it ever takes away of an older model.
+// The files of a model's folder. This list is what save_model writes, and all that it ever takes away of an older
+// model.
 namespace ick {
 
 inline constexpr std::string_view kModelJson = "model.json", kWeights = "weights.safetensors",

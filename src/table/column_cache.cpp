@@ -40,7 +40,7 @@ bool is_column_file(std::string_view name) {
   return dot != 0 && dot != std::string_view::npos && (name.substr(dot) == ".f64" || name.substr(dot) == ".text");
 }
 
-// Of any version, and though the rest be damaged: the format stands behind a checksum of at most ten digits.
+// True for any version, even if the rest is damaged: the format stands behind a checksum of at most ten digits.
 bool is_description(const std::string& path) {
   std::array<char, 64> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), std::ssize(start));

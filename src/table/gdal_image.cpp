@@ -27,8 +27,8 @@ constexpr const char* kDrivers[] = {"PNG",  "JPEG",   "GTiff", "BMP",         "G
                                     "WEBP", "BIGGIF", "PNM",   "JP2OpenJPEG", nullptr};
 constexpr const char* kNetcdfDriver[] = {"netCDF", nullptr};
 
-// For this thread only. PAM is GDAL's name for .aux.xml, which may name other files; files with a name that ends in none
-// of the allowed ways are not asked for at any server (/vsicurl/, /vsis3/ and their kind).
+// For this thread only. PAM is GDAL's name for .aux.xml, which may name other files; files with a name that ends in
+// none of the allowed ways are not asked for at any server (/vsicurl/, /vsis3/ and their kind).
 constexpr std::pair<const char*, const char*> kSettings[] = {{"GDAL_PAM_ENABLED", "NO"},
                                                              {"GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR"},
                                                              {"CPL_VSIL_CURL_ALLOWED_EXTENSIONS", ".no-such-name"}};

@@ -48,7 +48,7 @@ class Joiner {
   std::vector<Joined> columns_;
 };
 
-// Of the folder that the table is in, unless the options name another.
+// Images of the folder that the table is in, unless the options name another.
 std::shared_ptr<ImageStore> make_images(const std::string& path, const ReadOptions& options);
 
 Column finish(const Layout& layout, std::size_t c, Joined& joined, int most_levels);

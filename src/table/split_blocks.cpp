@@ -78,7 +78,7 @@ bool has_levels(const ColumnInfo& info, const Values& values, std::size_t most) 
   return true;
 }
 
-// + 0.0, here and below: nought without a sign.
+// + 0.0, here and below: zero without a sign.
 std::string value_text(const ColumnInfo& info, double value) {
   if (info.type == ColumnType::category) return info.levels.at(static_cast<std::size_t>(value));
   return info.type == ColumnType::time ? time_text(value) : number_text(value + 0.0);

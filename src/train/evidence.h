@@ -45,7 +45,7 @@ at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Te
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 
 // A marginal likelihood as a function of raw kernel parameters and, last, log s^2; with a weak prior that keeps what
-// the data do not determine near its start: each raw number is N(start, deviation^2), three by default, a factor of
+// the data do not determine near its start: each raw number is N(start, sd^2), sd 3 by default, a factor of
 // twenty either way for one that is positive; small for what the formula states, which is where its writer expects it.
 class EvidenceSearch {
  public:

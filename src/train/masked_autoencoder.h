@@ -20,7 +20,7 @@ class MaskedAutoencoder {
   // A permutation of the patches for each seed, (B, N): the first ones are hidden.
   at::Tensor draw_order(const std::vector<std::uint64_t>& seeds) const;
 
-  // Pixels of the hidden patches, (B, H, C patch patch): each patch less its mean and over its deviation, as in the
+  // Pixels of the hidden patches, (B, H, C patch patch): each patch standardised by its own mean and sd, as in the
   // paper's best model.
   struct Hidden {
     at::Tensor predicted, target;

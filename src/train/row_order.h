@@ -26,8 +26,8 @@ class RowOrder {
   std::int64_t steps() const { return steps_; }
   std::int64_t count(std::int64_t step) const;  // rows of a step
 
-  // Those that process `rank` of `of` takes, in int64: together they are the step's. Of many rows, a process's are of
-  // few parts.
+  // Those that process `rank` of `of` takes, in int64: together they are the step's. With many rows, those of a process
+  // come from few parts.
   at::Tensor rows(std::int64_t step, int rank = 0, int of = 1);
 
  private:

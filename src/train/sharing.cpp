@@ -66,7 +66,7 @@ void Sharing::add_up(const std::vector<ParameterGroup>& groups) {
   }
 }
 
-// Each number comes from the first process that has its member; the others add nought.
+// Each number comes from the first process that has its member; the others add zero.
 void Sharing::collect(const ParameterGroup& group, const at::Tensor& flat) const {
   std::int64_t place = 0;
   for (const at::Tensor& each : group.members) {

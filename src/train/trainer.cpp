@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kLeastProbability = 1e-300;  // whose logarithm is finite
 
-// Of the whole step, of which other processes have some.
+// Rows of the whole step, of which other processes have some.
 std::int64_t rows_in(const Batch& batch) { return batch.whole > 0 ? batch.whole : batch.x.size(0); }
 
 }  // namespace
@@ -300,7 +300,7 @@ double Trainer::rate_at(std::int64_t step) const {
   return 1.0;
 }
 
-// Of numbers the root mean square error of the mean over members; else -log p of what was seen under that mean.
+// Root mean square error of the mean over members for numbers; else -log p of what was seen under that mean.
 double Trainer::validate() const {
   if (validation_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
   at::NoGradGuard no_grad;

@@ -19,7 +19,7 @@
 
 namespace ick {
 
-// Gradient descent on mini-batches. One object is one run through the epochs; everything it needs to go on later is in
+// Gradient descent on mini-batches. One object is one run through the epochs; everything it needs to be resumed is in
 // checkpoint().
 class Trainer {
  public:
@@ -37,8 +37,8 @@ class Trainer {
 
   // One step on these rows: the mean loss of the members. Public for tests: it is what run() repeats.
   double step(const Batch& batch);
-  // Gradients of the loss in all parameters, where they are kept; the mean loss. On the fast path where that can be
-  // gone, unless the options say otherwise.
+  // Gradients of the loss in all parameters, where they are kept; the mean loss. On the fast path where
+  // supported, unless the options say otherwise.
   double differentiate(const Batch& batch);
   bool fused() const { return fused_ != nullptr; }
 

@@ -88,8 +88,8 @@ at::Tensor few_rows(const Dataset& rows, std::int64_t count, std::uint64_t seed)
   return at::tensor(order, at::kLong);
 }
 
-// What a Gaussian process may take for the target: (n, M), each column standardised. Of classes one column for each, of
-// counts and positive numbers the logarithm, of proportions the logit, less the offset.
+// What a Gaussian process may take for the target: (n, M), each column standardised. Classes have one
+// column each, counts and positive numbers the logarithm, proportions the logit, less the offset.
 at::Tensor stand_in_targets(const Dataset& rows, const Likelihood& likelihood, std::int64_t outputs) {
   at::Tensor columns = rows.y.unsqueeze(1);
   switch (likelihood.target) {
@@ -266,7 +266,7 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likeliho
   const Dataset few = rows.select(few_rows(rows, kSpectrumRows, seed));
   at::Tensor targets =
       stand_in_targets(few, likelihood, likelihood.link == Link::softmax ? std::ssize(encoder.classes) : 1);
-  // of several classes one contrast: what differs between them shows
+  // one contrast of several classes: it shows what differs between them
   if (targets.size(1) > 1) targets = targets.slice(1, 0, {}, 2).sum(1, true) - targets.slice(1, 1, {}, 2).sum(1, true);
   for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
     KernelColumn& column = encoder.kernel_columns[d];

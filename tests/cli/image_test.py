@@ -59,7 +59,7 @@ class Files(FolderCase):
     def test_learns_from_image_and_number(self):
         self.assertIn("images: 3 channels of 12 x 12 pixels, others resized", self.fitted.stderr)
         result = json.loads(self.fitted.stdout)
-        self.assertLess(result["holdout"]["rmse"], 0.4)  # the target's deviation is 0.7
+        self.assertLess(result["holdout"]["rmse"], 0.4)  # the target's sd is 0.7
         self.assertLess(result["waiting"], 0.5)
 
     def test_predictions_elsewhere(self):

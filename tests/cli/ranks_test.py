@@ -119,7 +119,7 @@ class Ranks(FolderCase):
         self.assertEqual(processes[0].returncode, 1, err)
         self.assertLess(time.time() - began, 60)
         said = err.strip().splitlines()[-1]
-        self.assertRegex(said, r"^ick: rank 0 of 2: .*gone.*; to go on with any number of processes: "
+        self.assertRegex(said, r"^ick: rank 0 of 2: .*gone.*; to resume with any number of processes: "
                                r"ick fit --resume 'lost.checkpoint'$")
         self.finish(self.start(1, "fit", "--resume", "lost.checkpoint"))
         self.expect_same("whole", "lost")

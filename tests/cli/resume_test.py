@@ -82,7 +82,7 @@ class Resume(FolderCase):
             with self.subTest(f"{name}, {phase}"):
                 out = f"{name}.{phase} stopped"
                 said = self.interrupt(name, out, phase, number)
-                pattern = r"ick: the fit was interrupted(?: in epoch \d+)?; to go on: (ick fit --resume '(.*)')"
+                pattern = r"ick: the fit was interrupted(?: in epoch \d+)?; to resume: (ick fit --resume '(.*)')"
                 self.assertRegex(said, f"^{pattern}$")
                 command, checkpoint = re.match(pattern, said).groups()
                 self.assertEqual(checkpoint, f"{out}.checkpoint")
@@ -93,7 +93,7 @@ class Resume(FolderCase):
 
     def test_interrupted_again_and_again(self):
         out = "often"
-        command = self.interrupt("network", out, "train").split("to go on: ")[1]
+        command = self.interrupt("network", out, "train").split("to resume: ")[1]
         for _ in range(2):
             process = self.start("fit", "--resume", f"{out}.checkpoint", "--progress", "json")
             for line in process.stderr:
@@ -156,11 +156,11 @@ class Resume(FolderCase):
             self.assertEqual(refusal(), (3, "ick: c: not a checkpoint, or a damaged one; start the fit again\n"))
             (folder / "c").write_bytes(good)
             self.assertEqual(refusal("--epochs", "3"),
-                             (2, "ick: --epochs cannot be changed when a fit is taken up again; leave it out\n"))
+                             (2, "ick: --epochs cannot be changed when a fit is resumed; leave it out\n"))
             self.assertEqual(refusal("--no-polish"),
-                             (2, "ick: --no-polish cannot be changed when a fit is taken up again; leave it out\n"))
+                             (2, "ick: --no-polish cannot be changed when a fit is resumed; leave it out\n"))
             self.assertEqual(refusal("--na", "none"),
-                             (2, "ick: --na cannot be changed when a fit is taken up again; leave it out\n"))
+                             (2, "ick: --na cannot be changed when a fit is resumed; leave it out\n"))
             (folder / "it's a table.csv").write_text(table.replace("2019-01-05", "2019-01-06", 1))
             self.assertEqual(refusal(), (3, "ick: it's a table.csv: not the table the fit was reading when it was "
                                             "interrupted; start the fit again\n"))

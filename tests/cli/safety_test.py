@@ -89,7 +89,8 @@ class Places(FolderCase):
     def test_a_checkpoint_of_another_fit(self):
         self.interrupted("k")
         sentence = ('"k.checkpoint", where this fit would keep its checkpoints, is the checkpoint of another fit '
-                    '(y ~ mlp(x, z), of t.csv); go on with that one by ick fit --resume, remove it, or give another --out')
+                    '(y ~ mlp(x, z), of t.csv); resume that one with ick fit --resume, remove it, or give '
+                    'another --out')
         self.assertEqual(self.refused("t.csv", "y ~ mlp(x)", "--out", "k"), sentence)
         self.assertEqual(self.refused("t.csv", FORMULA, "--out", "k"), sentence)  # other options
         (self.folder / "other.csv").write_text(csv_text(rows(60, seed=8)))
@@ -183,7 +184,7 @@ class Scripts(FolderCase):
         said = process.stderr.read()
         process.communicate(timeout=100)
         self.assertEqual(process.returncode, 130)
-        self.assertTrue(said.endswith("to go on: ick fit --resume 'r.checkpoint' --trust\n"), said)
+        self.assertTrue(said.endswith("to resume: ick fit --resume 'r.checkpoint' --trust\n"), said)
         result = self.run_ick("fit", "--resume", "r.checkpoint", code=2)
         self.assertEqual(result.stderr, self.SENTENCE.replace("m: it", "r.checkpoint: it"))
 

@@ -129,7 +129,7 @@ class Intervals(Simulated):
                 rows = self.predicted(name)
                 noise = math.sqrt(rows[0]["sd"] ** 2 - rows[0]["function_sd"] ** 2)
                 self.assertAlmostEqual(noise, NOISE, delta=0.05)
-                # 80 validation rows: coverage of further ones has a deviation of 3.3%.
+                # 80 validation rows: coverage of further ones has an sd of 3.3%.
                 self.assertAlmostEqual(share(r["lower"] <= r["y"] <= r["upper"] for r in rows), 0.9, delta=0.07)
                 if name in ("nngp", "ntk"):  # what is trained knows less of what it does not know
                     inside = share(abs(r["f"] - r["mean"]) <= 1.645 * r["function_sd"] for r in rows)
@@ -255,7 +255,8 @@ class Evaluate(Simulated):
                       f"{scores['width']['0.9']:.4g}", lines)
         self.assertIn(f"coverage: promised 90%, achieved {100 * scores['achieved']:.1f}%", lines)
         self.assertRegex(lines[-3], r"^  site = a +\d+ rows +\d+\.\d%$")
-        self.assertRegex("\n".join(lines), r"\n  pit       (0\.\d{3} ){10}  \(each 0\.1 where the predicted law is ")
+        self.assertRegex("\n".join(lines),
+                         r"\n  pit       (0\.\d{3} ){10}  \(each 0\.1 where the predicted distribution is ")
 
     def test_blocks_are_those_of_validation(self):
         self.fit("grouped", "y ~ mlp(x, z)", "--validation", "group(site)=30%", "--epochs", "2")

@@ -37,8 +37,8 @@ TEST(Nystrom, FullRankReproducesTheKernelToTheJitter) {
   }
 }
 
-// Kernels of finite rank are carried whole by as many features, by any placement, at rows between and beyond the points,
-// with parameters that the points were not chosen for.
+// Kernels of finite rank are carried whole by as many features, by any placement, at rows between and beyond the
+// points, with parameters that the points were not chosen for.
 TEST(Nystrom, AsManyPointsAsTheRankCarryTheWholeKernel) {
   struct Case {
     std::string formula;

@@ -83,7 +83,7 @@ TEST(RandomFourier, TendsToTheKernel) {
       }
       const at::Tensor all = at::stack(maps), off = (all.mean(0) - k).abs();
       const at::Tensor standard_error = all.std(0, true) / std::sqrt(static_cast<double>(kSeeds));
-      // a tenth of the mean standard error more, because twelve draws estimate each with a deviation of a fifth
+      // a tenth of the mean standard error more, because twelve draws estimate each with an sd of a fifth
       const at::Tensor allowed = 5.0 * (standard_error + 0.1 * standard_error.mean()) + 4e-4 * scale;
       EXPECT_LT((off / allowed).max().item<double>(), 1.0) << formula;
       EXPECT_LT(largest(all - k), (5.0 / std::sqrt(2500.0)) * scale) << formula;

@@ -34,7 +34,7 @@ double arc_cosine(double a, double ab, double b) {
 const Activation kActivations[] = {{"erf", [](const at::Tensor& u) { return at::erf(u); }, arcsine},
                                    {"relu", [](const at::Tensor& u) { return at::relu(u); }, arc_cosine}};
 
-constexpr double kOutputScale = 1.4;  // deviation of the output weights, before 1 / sqrt(width)
+constexpr double kOutputScale = 1.4;  // sd of the output weights, before 1 / sqrt(width)
 
 // Inputs of the network, with a column of ones for its bias: (n, 4)
 at::Tensor network_inputs() {

@@ -53,7 +53,7 @@ TEST(ClassFit, LearnsSeveralClasses) {
   const ClassScores& scores = *composite.report.class_holdout;
   EXPECT_GT(scores.accuracy, 0.85);
   EXPECT_LT(scores.calibration_error, 0.08);
-  EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.07);  // 225 rows: deviation 0.02, and as much from the calibration rows
+  EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.07);  // 225 rows: sd 0.02, and as much from the calibration rows
   const Fit blind = fit_model(table, "sector ~ mlp(a, b)", quick());
   EXPECT_GT(scores.accuracy, blind.report.class_holdout->accuracy + 0.1);
 }

@@ -48,12 +48,12 @@ void expect_same(const Fit& a, const Fit& b) {
   }
 }
 
-// Runs a fit that is interrupted when it asks for the nth time, as often as `stops` says, each time taken up again.
+// Runs a fit that is interrupted when it asks for the nth time, as often as `stops` says, each time resumed.
 struct Interrupting {
   const Table& table;
   const Formula formula;
   const FitOptions options;
-  std::vector<std::string> phases = {};  // of the checkpoints taken up
+  std::vector<std::string> phases = {};  // of the checkpoints resumed
 
   Fit run(const std::vector<int>& stops) {
     Checkpoint kept;
@@ -178,7 +178,7 @@ TEST(Resume, RefusesTheCheckpointOfAnotherFit) {
   EXPECT_THROW(fit_model(table, parse_formula(kHybrid), small_options(), {}, &torn), DataError);
 }
 
-// Of the second training, which needs what the first has found.
+// A checkpoint of the second training needs what the first has found.
 TEST(Resume, RefusesACheckpointWithoutItsOutcome) {
   const Table table = generic_table(60);
   Checkpoint kept;

@@ -30,7 +30,7 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   return at::corrcoef(both)[0][1].item<double>();
 }
 
-// The derivative of the likelihood is nought where it ends: sum_i g_i (v_i + s^2 g_i - r_i^2) / (v_i + s^2 g_i)^2 = 0.
+// The derivative of the likelihood is zero where it ends: sum_i g_i (v_i + s^2 g_i - r_i^2) / (v_i + s^2 g_i)^2 = 0.
 TEST(FitNoise, IsTheMostLikely) {
   const auto tensor = [](std::uint64_t seed) { return at::tensor(normal_numbers(400, seed), at::kDouble); };
   const at::Tensor mean = tensor(1), variance = 0.1 * tensor(2).square(), shape = (0.5 * tensor(4)).exp();
@@ -69,7 +69,7 @@ TEST(NoiseFormula, FindsNoiseThatGrows) {
 }
 
 // Student's t with three degrees: a Gaussian with its variance is too wide in the middle. 600 rows calibrate, so that
-// the coverage has a deviation of sqrt(level (1 - level) / 600), of 4000 fresh rows besides; four of them.
+// the coverage has an sd of sqrt(level (1 - level) / 600), of 4000 fresh rows besides; four of them.
 TEST(Calibrated, IntervalsCoverWhateverTheNoise) {
   const auto law = [](double x, Random& random) {
     return std::sin(x) + 0.4 * random.normal() / std::sqrt(random.chi_squared(3) / 3.0);
@@ -103,7 +103,7 @@ FitOptions quick(const std::string& posterior) {
 
 class Posteriors : public testing::TestWithParam<std::string> {};
 
-// Better than the training mean and variance (msll below nought), with noise, calibration and support of its own.
+// Better than the training mean and variance (msll below zero), with noise, calibration and support of its own.
 TEST_P(Posteriors, FitFromEndToEnd) {
   const Table training = generic_table(300), fresh = generic_table(300, 2);
   const Fit fitted = fit_model(training, kHybrid, quick(GetParam()));
@@ -117,7 +117,7 @@ TEST_P(Posteriors, FitFromEndToEnd) {
   EXPECT_LT(fitted.report.validation->msll, 0.0);
   const Scores scores = model.evaluate(fresh).scores;
   EXPECT_LT(scores.msll, 0.0);
-  EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.12);  // 60 rows calibrate: three deviations
+  EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.12);  // 60 rows calibrate: three sds
   const Prediction p = model.predict(fresh);
   const double noise = model.noise * model.encoder.target_scaling.sd;
   for (std::size_t i = 0; i < p.sd.size(); ++i) {
@@ -146,7 +146,7 @@ TEST_P(Posteriors, AreTheSameForTheSameSeed) {
   EXPECT_NE(fit_model(table, kHybrid, options).model.predict(table).sd, first.predict(table).sd);
 }
 
-// Interrupted before anything is trained, or while it is drawn: taken up again it starts anew and ends the same.
+// Interrupted before anything is trained, or while it is drawn: when resumed it starts anew and ends the same.
 TEST_P(Posteriors, CanBeInterrupted) {
   FitOptions options = quick(GetParam());
   options.warm_start = false;

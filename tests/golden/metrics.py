@@ -5,7 +5,7 @@ Run in this folder:  /usr/bin/python3 metrics.py > metrics.csv     (numpy and sc
 
 By other roads than the library takes: densities, means and intervals from scipy.stats, the rank correlation from
 scipy.stats.spearmanr, the continuous ranked probability score from its definition, by numerical integration, the
-histogram of the probability integral transform from numpy and each law's own distribution function.
+histogram of the probability integral transform from numpy and each distribution's own cdf.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ random = np.random.default_rng(20240612)
 
 
 def crps(y, law):
-    """Integral of (F(x) - [x >= y])^2, cut at y, at the median and at the ends of what the law covers."""
+    """Integral of (F(x) - [x >= y])^2, cut at y, at the median and at the ends of what the distribution covers."""
     below = sorted({min(law.ppf(1e-40), y), min(law.median(), y), y})
     above = sorted({y, max(law.median(), y), max(law.isf(1e-40), y)})
     total = 0.0
@@ -58,7 +58,7 @@ def log_normal(location, scale):
     return stats.lognorm(scale, scale=np.exp(location))
 
 
-# y, centre and width are those of the logarithm where the law is log-normal
+# y, centre and width are those of the logarithm where the distribution is log-normal
 print("case,law,y,centre,width,training centre,training width,rmse,mae,r2,spearman,nlpd,msll,crps",
       *(f"coverage {level}" for level in LEVELS), *(f"width {level}" for level in LEVELS),
       *(f"pit {i}" for i in range(10)), sep=",")

@@ -52,7 +52,7 @@ at::Tensor drawn(Model& model, LinearKind kind, const ModelCase& made, std::uint
   return product(model.tangents(made.batch()), weights).to(at::kDouble);
 }
 
-// Of a Gaussian process with Gram matrix v G, noise s^2: mean (n) and covariance (n, n) at all rows.
+// Posterior of a Gaussian process with Gram matrix v G, noise s^2: mean (n) and covariance (n, n) at all rows.
 std::pair<at::Tensor, at::Tensor> dense_posterior(const at::Tensor& gram, const at::Tensor& y) {
   const at::Tensor k = kScales.amplitude * gram, cross = k.narrow(1, 0, kTraining);
   const at::Tensor inside = cross.narrow(0, 0, kTraining) + kScales.noise_variance * at::eye(kTraining, at::kDouble);

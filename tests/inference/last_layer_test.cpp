@@ -16,7 +16,7 @@ constexpr char kMixed[] =
 
 Batch all_rows(const Dataset& rows) { return batch_of(rows, 0, rows.size()); }
 
-// What the weights of member e multiply, one column for each, and the weights over their prior deviations, in that
+// What the weights of member e multiply, one column for each, and the weights over their prior sds, in that
 // order: from the definition in model.h, entry by entry.
 struct Flat {
   at::Tensor features, weights;  // (n, P), (P)

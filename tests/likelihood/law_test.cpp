@@ -86,7 +86,8 @@ TEST_P(LikelihoodLaw, DerivativesAreThoseOfDifferences) {
   }
 }
 
-// -log p of the cost is that of the distribution with the moments that the likelihood states; of classes it sums to one.
+// -log p of the cost is that of the distribution with the moments that the likelihood states; of classes it sums to
+// one.
 TEST_P(LikelihoodLaw, CostIsTheDensity) {
   std::vector<double> f(outputs()), slope(outputs());
   for (int c = 0; c < outputs(); ++c) f[c] = 0.8 - 0.5 * c;

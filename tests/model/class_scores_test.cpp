@@ -60,7 +60,7 @@ TEST(ClassScores, AreThoseOfALoopOverManyRows) {
     std::vector<double> p;
     double sum = 0.0;
     for (std::int64_t c = 0; c < kClasses; ++c) p.push_back(-std::log(random.uniform() + 1e-12)), sum += p.back();
-    // seen by the same law: probabilities are calibrated
+    // seen by the same distribution: probabilities are calibrated
     double u = random.uniform() * sum;
     std::int64_t c = 0;
     while (c + 1 < kClasses && u > p[c]) u -= p[c++];
@@ -76,7 +76,7 @@ TEST(ClassScores, AreThoseOfALoopOverManyRows) {
   const ClassScores s = score_classes(seen, probability, kClasses);
   EXPECT_NEAR(s.accuracy, right / kRows, 1e-12);
   EXPECT_NEAR(s.log_loss, loss / kRows, 1e-12);
-  EXPECT_LT(s.calibration_error, 0.05);  // about ten bins of deviation 0.5 / sqrt(300)
+  EXPECT_LT(s.calibration_error, 0.05);  // about ten bins of sd 0.5 / sqrt(300)
 }
 
 TEST(ClassScores, RefuseWhatIsNoProbability) {

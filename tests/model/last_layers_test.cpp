@@ -105,7 +105,7 @@ TEST(Model, LastLayersWithAnEvenPrior) {
   EXPECT_TRUE(pairs[3].right.equal(one));
 }
 
-// Weights that are all one show the deviations; what a model starts with has these.
+// Weights that are all one show the sds; what a model starts with has these.
 TEST(Model, StartsWithLastLayersOfItsPrior) {
   at::NoGradGuard no_grad;
   const ModelCase made("y ~ mlp(a, layers=[5]) * rbf(day, points=5) + linear(a)", mixed_table(15, 9));

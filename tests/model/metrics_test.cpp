@@ -34,7 +34,7 @@ TEST(Metrics, Golden) {
   std::ifstream file(ICK_TESTS_DIR "/golden/metrics.csv");
   std::string line;
   std::getline(file, line);
-  std::map<std::string, int> cases;  // by law
+  std::map<std::string, int> cases;  // by distribution
   while (std::getline(file, line)) {
     std::istringstream in(line);
     std::vector<std::string> cells;
@@ -101,8 +101,8 @@ TEST(Metrics, TransformAtTheEnds) {
   EXPECT_EQ(found.pit, (Numbers{0.25, 0, 0, 0, 0, 0.25, 0, 0, 0, 0.5}));
 }
 
-// Where y follows the predictive law each bin holds a tenth: 40000 rows, four standard errors of sqrt(0.09 / 40000).
-// Predictions half as wide put P(|z| > 0.5 * 1.2816) into the outer two.
+// Where y follows the predictive distribution each bin holds a tenth: 40000 rows, four standard errors of sqrt(0.09 /
+// 40000). Predictions half as wide put P(|z| > 0.5 * 1.2816) into the outer two.
 TEST(Metrics, TransformIsUniformUnderTheLaw) {
   Random random(11);
   Numbers y, mean, sd, half;
@@ -129,7 +129,7 @@ TEST(Metrics, IntervalsAreTheCallers) {
   EXPECT_EQ(found.crps, gaussian.crps);
   EXPECT_EQ(found.msll, gaussian.msll);
 
-  // Of log-normal predictions, by their ends in the target's units.
+  // Log-normal predictions, by their ends in the target's units.
   const Numbers log_y = {0.3, -1.1, 2.0, 0.9}, location = {0.1, 0.4, 1.1, 0.9}, scale = {0.4, 0.8, 0.7, 1e-9};
   const Scores logs = log_normal_scores(log_y, location, scale, 0.0, 1.0, twice);
   for (const auto& [name, share] : logs.coverage) {

@@ -169,7 +169,7 @@ TEST(Model, CovarianceIsTheProductOfAllSources) {
   }
 }
 
-// Sources and terms of any number: over members and rows of independent columns, variance one, mean nought.
+// Sources and terms of any number: over members and rows of independent columns, variance one, mean zero.
 TEST(Model, PriorVarianceIsOneAtTheStart) {
   at::NoGradGuard no_grad;
   for (const char* formula :

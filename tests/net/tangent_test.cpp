@@ -30,7 +30,7 @@ at::Tensor product(const BilinearFeatures& features, std::int64_t e, std::int64_
   return at::outer(features.left[e][b], features.right[e][b]);
 }
 
-// Against autograd, row by row, of sum_k f_k s_k; weights above, the bias as the last row, each times its deviation.
+// Against autograd, row by row, of sum_k f_k s_k; weights above, the bias as the last row, each times its sd.
 void expect_gradients(const Network& network, const at::Tensor& x, const at::Tensor& signal) {
   const std::vector<BilinearFeatures> tangents = network.tangents(x, signal);
   const std::vector<NamedTensor> parameters = network.parameters();

@@ -97,7 +97,8 @@ TEST(Calibration, WholeRanksAreNotRoundedUp) {
 }
 
 // A further row falls below the k-th of n scores with probability k / (n + 1), k = ceil((n + 1) level), whatever the
-// law: between level and level + 1 / (n + 1). 2000 calibrations, each tried on 50 further rows; 4 standard errors.
+// distribution: between level and level + 1 / (n + 1). 2000 calibrations, each tried on 50 further rows; 4 standard
+// errors.
 TEST(Calibration, KeepsItsPromise) {
   Random random(17);
   constexpr int kRepetitions = 2000, kFurther = 50;

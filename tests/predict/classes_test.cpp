@@ -47,7 +47,7 @@ TEST(Temperature, DoesNotVanishWhereNoRowIsWrong) {
   const at::Tensor f = at::tensor({-4.0, 3.0, 5.0, -2.0}, at::kDouble).unsqueeze(0);
   const at::Tensor y = at::tensor({0.0, 1.0, 1.0, 0.0}, at::kDouble);
   const double found = fit_temperature(likelihood_named("bernoulli"), f, y);
-  EXPECT_GT(found, 0.5);  // four rows say little: a deviation of a half about log 1
+  EXPECT_GT(found, 0.5);  // four rows say little: an sd of a half about log 1
   EXPECT_LT(found, 1.0);
 }
 

@@ -15,8 +15,8 @@
 #include "ick/formula/expression.h"
 #include "ick/kernel/kernel.h"
 
-// What the law suite runs over: every kernel of the table, with one to three columns where it takes any number. A new
-// kernel is here by being declared; one with options of its own may get further structures below.
+// What the property tests run over: every kernel of the table, with one to three columns where it takes any number. A
+// new kernel is here by being declared; one with options of its own may get further structures below.
 namespace ick {
 
 struct LawCase {

@@ -199,7 +199,7 @@ TEST(LinearEvidence, GradientIsThatOfDifferences) {
   EXPECT_LT(of_noise.error, 1e-7);
 }
 
-// A normal of deviation three about the start of each raw number, of 0.2 about what the formula states, over the rows.
+// A normal with sd 3 about the start of each raw number, of 0.2 about what the formula states, over the rows.
 TEST(EvidenceSearch, HasAWeakPrior) {
   const at::Tensor x = standard_normal_rows(12, 2, 1), y = standard_normal_rows(12, 1, 2).squeeze(1);
   const KernelSum products = make_kernel_sum(parse_expression("rbf(t, lengthscale=0.7) * matern12(s)"));

@@ -73,7 +73,7 @@ TEST(Perturbation, BootstrapCountsRows) {
   EXPECT_NEAR(drawn.var().item<double>(), 1.0 - 1.0 / static_cast<double>(kRows), 5.0 * std::sqrt(3.0 / count));
 }
 
-// Targets plus noise of the deviation stated, in the target's units, drawn once for each member and row.
+// Targets plus noise of the sd stated, in the target's units, drawn once for each member and row.
 TEST(Perturbation, NoiseMovesTargets) {
   constexpr std::int64_t kMembers = 400;
   const double noise = 0.6, unit = 2.5;

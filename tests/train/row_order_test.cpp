@@ -77,7 +77,7 @@ TEST(RowOrder, SpreadsStepsAndKeepsProcessesApart) {
   EXPECT_LT(close, 5);
 }
 
-// Of many rows, those of a step were asked for before the first step that shares their window.
+// With many rows, those of a step were asked for before the first step that shares their window.
 TEST(RowOrder, AsksForRowsBeforeItTakesThem) {
   constexpr std::int64_t kRows = 1'200'007;
   std::vector<int> asked(kRows);

@@ -36,7 +36,7 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
-// Another of the processes that train together is gone; what there was can be taken up again.
+// Another of the processes that train together is gone; the fit can be resumed from its checkpoint.
 class RankLost : public Error {
  public:
   using Error::Error;

@@ -29,8 +29,8 @@ class StagedFile {
 };
 
 // What a folder looks like that the program wrote and may therefore replace: a flat list of regular files, each of a
-// name that `may_hold` knows, and among them `mark`, of which `is_own` says by its content whether the program wrote it.
-// The default is a folder that is never replaced.
+// name that `may_hold` knows, and among them `mark`, of which `is_own` says by its content whether the program wrote
+// it. The default is a folder that is never replaced.
 struct FolderKind {
   std::string mark;
   std::function<bool(const std::string& name)> may_hold;
@@ -38,9 +38,9 @@ struct FolderKind {
 };
 
 // The same for a folder of files: filled under a temporary name beside `path`, then put in its place. An older folder
-// of the same kind is replaced, and an empty one; any other file or folder is refused (UsageError, which names the first
-// entry that is not the program's) by the constructor already, before work is spent, and so is a place that cannot be
-// written to (Error). Of an older folder commit() removes the files it has recognised, one by one, and nothing else:
+// of the same kind is replaced, and an empty one; any other file or folder is refused (UsageError, which names the
+// first entry that is not the program's) by the constructor already, before work is spent, and so is a place that
+// cannot be written to (Error). commit() removes the recognised files of an older folder, one by one, and nothing else:
 // what came into it at the last moment stays in a folder beside `path`, and an Error says where.
 class StagedFolder {
  public:

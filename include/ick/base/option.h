@@ -50,7 +50,8 @@ std::optional<Choice> find_choice(std::string_view name) {
 enum class OptionGroup { training, reading, running, library };
 std::string_view group_name(OptionGroup group);  // "Training"
 
-// What a setting holds as plain data, which JSON, text and other languages have too. Nothing: an optional without value.
+// What a setting holds as plain data, which JSON, text and other languages have too. Nothing: an optional without
+// value.
 using OptionValue =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
                  std::vector<std::string>, std::map<std::string, std::string>>;
@@ -67,10 +68,10 @@ struct OptionDetails {
   std::string flag = {};  // on the command line, without dashes; by default the name, "no-" before it for what is on
   std::vector<std::string> aliases = {};  // further flags that mean the same
   OptionGroup group = OptionGroup::training;
-  std::optional<OptionRange> range = {};                          // of a number, of each of a list
+  std::optional<OptionRange> range = {};                          // limits of a number, or of each number of a list
   std::vector<std::pair<std::string, OptionValue>> words = {};    // that stand for values: {"learned", 0.0}
   std::function<std::vector<std::string>()> choices = {};         // what can be asked for; of an enum, all by default
-  std::string form = {}, example = {};                            // of pairs: "COLUMN=UNIT", "depth=m"
+  std::string form = {}, example = {};                            // for pairs: "COLUMN=UNIT", "depth=m"
   std::function<OptionValue(const std::string& text)> read = {};  // in place of the usual, UsageError included
   std::function<void(const OptionValue& value)> check = {};       // UsageError for what is not allowed
   Message text = {};                                              // a phrase: effect, unit, what 0 means
@@ -78,7 +79,7 @@ struct OptionDetails {
 
 // A setting, whatever struct it is of.
 struct OptionRow : OptionDetails {
-  std::string name;  // of the field, in JSON and in messages: "learning_rate"
+  std::string name;  // name of the field, in JSON and in messages: "learning_rate"
   OptionKind kind = OptionKind::text;
   bool optional = false;  // may have no value
   OptionValue standard;   // what a struct made by default holds

@@ -26,13 +26,13 @@ struct KernelColumn {
   std::string unit;                 // "d" for times, else as declared by the user
   std::vector<std::string> levels;  // when read by categorical(): text of each level
   double fill = 0.0;                // for gaps, when they are to be filled
-  InputSummary summary;             // of the training rows
+  InputSummary summary;             // summary of the training rows
 };
 
 // A column of numbers that belong to rows: weights, offsets, known measurement errors.
 struct RowColumn {
   ColumnInfo info;
-  std::string transform;  // of its numbers, see base/transform.h
+  std::string transform;  // applied to its numbers, see base/transform.h
   double scale = 1.0;     // what they are divided by: the mean of weights, the target's standard deviation
 };
 
@@ -40,13 +40,13 @@ struct RowColumn {
 struct Encoder {
   ColumnInfo target;
   TargetKind target_kind = TargetKind::number;
-  const Transform* transform = find_transform("");  // of the target
+  const Transform* transform = find_transform("");  // applied to the target
   std::vector<std::string> classes;  // text of class 0, 1, ..., when the target is one of several; else empty
-  Scaling target_scaling;            // of the transformed target less the offset; 0 and 1 where it is not to be scaled
-  Scaling target_summary;            // mean and deviation of the training rows' targets, scaled or not
+  Scaling target_scaling;            // for the transformed target less the offset; 0 and 1 where it is not scaled
+  Scaling target_summary;            // mean and sd of the training rows' targets, scaled or not
   Gaps gaps = Gaps::refuse;
   std::vector<KernelColumn> kernel_columns;  // columns of x, in order
-  std::vector<NetworkInputs> networks;       // of each network, in the order of the model
+  std::vector<NetworkInputs> networks;       // inputs of each network, in the order of the model
   std::optional<RowColumn> weights, offset, error;
 
   std::vector<ColumnInfo> columns() const;  // everything it reads of a row to predict, for the reader of the next table
@@ -67,7 +67,7 @@ struct Dataset {
   // the function; variance of the measurement, in units of the standardised target.
   at::Tensor weights, offset, error;
   std::vector<std::int64_t> rows;        // which row of the table each one is
-  std::shared_ptr<const Recipe> recipe;  // of rows that are not held; refers to their table
+  std::shared_ptr<const Recipe> recipe;  // for rows that are not held; refers to their table
 
   bool held() const { return recipe == nullptr; }
   std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
@@ -95,15 +95,15 @@ at::Tensor draw_rows(std::int64_t rows, std::int64_t count, std::uint64_t seed);
 
 struct EncoderPlan {
   std::string target;
-  const Transform* transform = find_transform("");  // of the target
+  const Transform* transform = find_transform("");  // applied to the target
   TargetKind kind = TargetKind::number;
   RowTerm weights, offset, error;
   std::vector<std::string> kernel_columns;
   std::vector<std::string> level_columns;    // those of them that categorical() reads
-  std::vector<NetworkPlan> networks;         // of each network
-  std::map<std::string, std::string> units;  // of columns, as declared
+  std::vector<NetworkPlan> networks;         // inputs of each network
+  std::map<std::string, std::string> units;  // unit of each column, as declared
   Gaps gaps = Gaps::refuse;
-  std::uint64_t seed = 0;  // of random trees, and of which images are looked at
+  std::uint64_t seed = 0;  // seed of random trees, and of which images are looked at
 };
 
 // Fits scalings and levels on the rows of `table` where `use` is true. DataError names column and reason: text,

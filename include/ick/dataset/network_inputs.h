@@ -22,7 +22,7 @@ namespace ick {
 struct Scaling {
   double mean = 0.0, sd = 1.0;
 };
-// Of the values that are there where `use` is true, or of what `of_row` makes of them; sd 0 when they are constant.
+// Mean and sd of the values present where `use` is true, or of what `of_row` makes of them; sd 0 when constant.
 using OfRow = std::function<double(std::size_t row, double value)>;
 Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, const OfRow& of_row = {});
 
@@ -56,8 +56,8 @@ struct NetworkInputs {
   std::vector<TreesColumn> trees;
   std::optional<NetworkImages> image;
 
-  std::int64_t numbers() const;  // of columns and trees
-  std::int64_t width() const;    // of all
+  std::int64_t numbers() const;  // how many from columns and trees
+  std::int64_t width() const;    // how many in all
   std::vector<ColumnInfo> infos() const;
 };
 
@@ -68,7 +68,7 @@ struct RowImages {
   at::Tensor number;                                        // (n) in int64, of the store; or one of these
   static constexpr std::int64_t kMissing = -1, kMean = -2;  // no image; none, and the mean of all stands for it
 
-  // Standardised pixels of one image; noughts where there is none. A seed draws an augmentation.
+  // Standardised pixels of one image; zeros where there is none. A seed draws an augmentation.
   void load(std::int64_t image, float* to, const Augmentation& augmentation = {}, std::uint64_t seed = 0) const;
 };
 

@@ -80,9 +80,9 @@ struct MapOptions {
   Placement placement = Placement::automatic;
   bool train_points = false;
   double explained = 0.0;  // pivoted Cholesky places no further point when no row has more than this share left
-  Draws draws = Draws::orthogonal;  // of random Fourier features
-  double boundary = 1.5;  // of Hilbert features: half-width of the box over that of the data, at least; the box
-                          // also reaches beyond the data by some lengthscales of the start
+  Draws draws = Draws::orthogonal;  // draws of random Fourier features
+  double boundary = 1.5;            // Hilbert features: half-width of the box over that of the data, at least; the box
+                                    // also reaches beyond the data by some lengthscales of the start
   Path path = Path::fused;
   at::ScalarType dtype = at::kFloat;
   std::uint64_t seed = 0;

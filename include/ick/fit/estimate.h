@@ -11,7 +11,7 @@ struct FitEstimate {
   FitPlan plan;
   std::int64_t training_rows = 0, validation_rows = 0, holdout_rows = 0;
   std::int64_t features = 0;       // p of all terms
-  std::int64_t parameters = 0;     // trainable numbers of all members
+  std::int64_t parameters = 0;     // trainable parameters of all members
   double bytes = 0.0;              // tables, tensors, optimiser, one step's work; without the libraries' own
   double seconds_per_epoch = 0.0;  // or step of L-BFGS
   double seconds = 0.0;            // in all, about; stopping early makes it less

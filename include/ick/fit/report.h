@@ -28,14 +28,14 @@ struct FitReport {
   std::string validation_split, holdout_split;  // as text; "none"
   std::string validation_reason;                // why rows were set apart that way
   EncodingNotes notes;
-  // Of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
+  // Scores of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
   std::optional<Scores> validation, holdout;
   std::optional<ClassScores> class_validation, class_holdout;  // instead, for classes
   std::int64_t epochs = 0, best_epoch = 0;
   bool polished = false;  // the last layers are those in closed form
   double seconds = 0.0;
   double waiting = 0.0;              // share of the training's seconds in which it stood still for images
-  std::vector<EpochRecord> history;  // of this run; what came before an interrupted fit was resumed is not in it
+  std::vector<EpochRecord> history;  // epochs of this run; those before a fit was resumed are not in it
 };
 
 }  // namespace ick

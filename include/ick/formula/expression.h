@@ -56,7 +56,7 @@ struct Call {
   bool operator==(const Call& other) const;   // positions and id do not count
 
   const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }
-  std::size_t column_position(std::size_t i) const;  // of columns[i]; the call's own when unknown
+  std::size_t column_position(std::size_t i) const;  // position of columns[i]; the call's own when unknown
 };
 
 // The syntax tree: a call, a sum or a product.

@@ -11,8 +11,8 @@ namespace ick {
 // A number that belongs to a row, from a column or a transform of one: weights(w), offset(log(population)), error(se).
 struct RowTerm {
   std::string column;        // "" when there is none
-  std::string transform;     // of the column: "", log, sqrt or logit
-  std::size_t position = 0;  // of the column in the formula, from 1
+  std::string transform;     // applied to the column: "", log, sqrt or logit
+  std::size_t position = 0;  // where the column stands in the formula, from 1
 
   bool exists() const { return !column.empty(); }
   bool operator==(const RowTerm& other) const {  // position does not count
@@ -26,12 +26,12 @@ struct RowTerm {
 //   cases ~ mlp(age) + offset(log(population)) + weights(w)
 struct Formula {
   std::string target;     // a column
-  std::string transform;  // of the target, see base/transform.h: what the right side explains; "": the target itself
+  std::string transform;  // applied to the target, see base/transform.h; "": none
   Expression right;
   RowTerm weights;                              // a row counts so much in the likelihood and in scores
   RowTerm offset;                               // added to the function: known beforehand
   RowTerm error;                                // standard deviation of a row's measurement, known: added to the noise
-  std::size_t position = 1;                     // of the target's name in the formula, from 1
+  std::size_t position = 1;                     // where the target's name stands in the formula, from 1
   bool operator==(const Formula& other) const;  // position does not count
 };
 

@@ -23,7 +23,7 @@ struct FitBytes {
 // Sizes of a fit that memory and time follow from.
 struct FitSizes {
   double rows = 0.0;        // to learn from
-  double parameters = 0.0;  // of a member
+  double parameters = 0.0;  // per member
   double units = 0.0;       // outputs of all layers of a member, for one row
   double features = 0.0;    // p of all terms
   double pixels = 0.0;      // that networks on images hold of one row while they train
@@ -39,7 +39,7 @@ struct StageOutcome {
 
 // How a stage is to be run.
 struct StageRun {
-  const Checkpoint* resume = nullptr;    // go on from here
+  const Checkpoint* resume = nullptr;    // resume from here
   const Stage* from = nullptr;           // take kernel parameters of this one
   const StageOutcome* before = nullptr;  // the first stage's, for the second
 };
@@ -58,7 +58,7 @@ struct Engine {
   void (*choose)(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) = nullptr;
 
   FitBytes (*bytes)(const FitSizes& sizes, const FitOptions& options) = nullptr;
-  // Of the whole fit, for a model made on `some` rows, about; and those of an epoch.
+  // Estimated seconds of the whole fit, for a model made on `some` rows, and of one epoch.
   struct Seconds {
     double all = 0.0, epoch = 0.0;
   };

@@ -27,8 +27,8 @@ class FunctionPosterior {
   const std::shared_ptr<const Model>& shared_model() const { return model_; }
   virtual const Engine& engine() const = 0;
 
-  // Of the mean of an observation, link^-1(f): for the identity link of the function itself, with what features miss of
-  // the kernels in the variance. Offsets of other links are part of it.
+  // Moments of the mean of an observation, link^-1(f): with the identity link those of the function, with what features
+  // miss of the kernels in the variance. Offsets of other links are part of it.
   virtual FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const = 0;
 
   // `count` draws of the function at these rows, which go together: (S, B) in float64. The same seed gives the same

@@ -30,8 +30,8 @@ struct Structure {
   int rank = 2;        // categorical
 };
 
-// The law of the frequencies omega with k(x, x') = sum_c w_c E[cos(omega . (x - x'))]: what makes a kernel usable with
-// random Fourier and Hilbert-space features. spectrum.cpp draws from each.
+// The distribution of the frequencies omega with k(x, x') = sum_c w_c E[cos(omega . (x - x'))]: what makes a kernel
+// usable with random Fourier and Hilbert-space features. spectrum.cpp draws from each.
 enum class Spectrum {
   none,              // not stationary, or not known
   origin,            // omega = 0: a constant
@@ -51,7 +51,7 @@ struct InputSummary {
   std::string name;
   double low = 0.0, high = 1.0;   // range of the training rows
   double centre = 0.0;            // their mean: where the dot products of linear and polynomial have their origin
-  double root_mean_square = 1.0;  // of x - centre
+  double root_mean_square = 1.0;  // sqrt(mean (x - centre)^2)
   std::int64_t rows = 0;
   int levels = 0;                   // 0 for a number, else the count of levels
   std::string unit;                 // "d" for a time, "" for a plain number
@@ -78,7 +78,7 @@ struct ParameterDeclaration {
   std::string_view start_text;
 };
 
-constexpr int kMostParameters = 3;  // of one kernel; a parameter may have many numbers
+constexpr int kMostParameters = 3;  // per kernel; a parameter may have many numbers
 
 // Numbers of one parameter.
 constexpr int size_of(Shape shape, const Structure& s) {

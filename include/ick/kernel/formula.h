@@ -24,7 +24,7 @@ auto sum(int count, F term) {
 inline double square(double a) { return a * a; }
 inline double inverse(double a) { return 1.0 / a; }
 inline double exp(double a) { return std::exp(a); }
-inline double log1p(double a) { return std::log1p(a); }  // of a >= 0
+inline double log1p(double a) { return std::log1p(a); }  // for a >= 0
 inline double root(double a) { return std::sqrt(a); }    // derivative 0 at 0, where sqrt has none
 inline double sin_turns(double a) { return std::sin(2.0 * std::numbers::pi * (a - std::nearbyint(a))); }
 inline double cos_turns(double a) { return std::cos(2.0 * std::numbers::pi * (a - std::nearbyint(a))); }

@@ -17,8 +17,8 @@ namespace ick {
 // One kernel on its columns of x.
 struct Factor {
   const KernelRow* row = nullptr;
-  std::vector<std::int64_t> columns;  // of x
-  std::vector<double> centre;         // of each column, taken off before the formula sees it; empty: nothing is
+  std::vector<std::int64_t> columns;  // which columns of x
+  std::vector<double> centre;         // subtracted from each column before the formula sees it; empty: nothing
   Structure structure;
   std::int64_t first_parameter = 0;  // column of the parameter matrix
   std::int64_t parameter_count = 0;
@@ -27,7 +27,7 @@ struct Factor {
 struct KernelOptions {
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
-  std::vector<std::string> names = {};  // of the products, to begin their parameters' paths; else term1, term2, ...
+  std::vector<std::string> names = {};  // names of the products, which begin paths; else term1, term2, ...
 };
 
 // A kernel expression bound to columns: a sum of products of kernels, with its parameters.
@@ -67,7 +67,8 @@ class Kernel {
   std::vector<std::vector<Factor>> terms_;
 };
 
-// Rank of a product of kernels: at most the product of theirs. As many features carry it whole, whatever its parameters.
+// Rank of a product of kernels: at most the product of theirs. As many features carry it whole, whatever its
+// parameters.
 inline constexpr std::int64_t kNoRank = std::numeric_limits<std::int64_t>::max();  // one of the kernels has no end
 std::int64_t rank_of(const std::vector<Factor>& product);
 

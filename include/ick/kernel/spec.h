@@ -18,7 +18,7 @@ struct KernelSpec {
   // Kernels of one id are one kernel, with one set of parameters: a * (b + c) has `a` in two products. 0: on its own.
   std::size_t id = 0;
   std::size_t position = 0;                        // column of the formula, for messages; 0 when made in code
-  std::vector<std::size_t> column_positions = {};  // of each of `columns`; may be left out
+  std::vector<std::size_t> column_positions = {};  // one for each of `columns`; may be left out
   std::string text = {};                           // as a formula writes it
 
   const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }

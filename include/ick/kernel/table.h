@@ -30,7 +30,7 @@ struct KernelRow {
   bool centred = false;                                        // the formula sees x - centre (InputSummary)
   std::int64_t (*rank)(const Structure& structure) = nullptr;  // features that carry the whole kernel; null: no end
 
-  // Of a kernel that another program brings, on tensors; null: the library's own, which have a fast path.
+  // Values of a kernel that another program brings, on tensors; null for the library's own, which have a fast path.
   at::Tensor (*values)(const Structure& structure, const at::Tensor& parameters, const at::Tensor& x,
                        const at::Tensor& y, bool paired) = nullptr;
   bool fuses() const { return values == nullptr; }

@@ -66,9 +66,9 @@ struct Likelihood {
                  double* d_log_scale) = nullptr;
 
   // For numbers, counts and proportions; null for classes.
-  Moments (*moments)(double f, double log_scale) = nullptr;  // of y given f and s: ties cost and density together
+  Moments (*moments)(double f, double log_scale) = nullptr;  // given f and s: ties cost and density together
   NoiseShape (*noise)(double mean) = nullptr;
-  double (*log_density)(double y, Moments) = nullptr;  // of a count: log probability
+  double (*log_density)(double y, Moments) = nullptr;  // for counts the log probability
   double (*cdf)(double y, Moments) = nullptr;          // P(Y <= y)
   double (*quantile)(double p, Moments) = nullptr;     // the least y with cdf(y) >= p, 0 < p < 1
 

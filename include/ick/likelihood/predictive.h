@@ -11,7 +11,7 @@ class Predictive {
  public:
   Predictive(const Likelihood& likelihood, const Transform& transform) : of_(&likelihood), transform_(&transform) {}
 
-  // Of the target itself. For transformed targets those of a Gaussian z.
+  // Mean and sd of the target itself; for transformed targets those of a Gaussian z.
   Moments moments(double location, double scale) const;
 
   // -log p(y). Where a transform puts a mass on its end (sqrt at 0), -log of that.
@@ -23,7 +23,7 @@ class Predictive {
   // The same as a distance, so that y lies between bound(-h) and bound(h) when it is at most h >= 0: what intervals are
   // calibrated by.
   double conformity(double y, double location, double scale) const;
-  // The end of an interval, h standard normal deviations above (or below) the middle.
+  // The end of an interval, h standard normal sds above (or below) the middle.
   double bound(double h, double location, double scale) const;
 
   // Continuous ranked probability score, the integral of (F(t) - [t >= y])^2 dt (Gneiting and Raftery 2007): in closed

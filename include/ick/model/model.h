@@ -21,7 +21,7 @@ struct Batch {
   at::Tensor x;                           // (B, D) in float64
   std::vector<at::Tensor> networks;       // (B, F) in float32, for each network; of images pixels first
   at::Tensor y;                           // (B), or (E, B) when members see different targets, in float64; or undefined
-  std::vector<at::Tensor> features = {};  // of each term's kernels, (1 or E, B, p), when they are known already
+  std::vector<at::Tensor> features = {};  // kernel features of each term, (1 or E, B, p), when known already
   at::Tensor weights = {};                // (1 or E, B) of the rows in the loss, in float32; undefined: all one
   at::Tensor offset = {};                 // (B) added to the function; undefined: nothing
   at::Tensor error = {};                  // (B) known variances of the measurement; undefined: none
@@ -36,11 +36,11 @@ struct ModelOptions {
   bool own_kernels = false;  // each of them has kernel parameters of its own
   std::uint64_t seed = 0;
   std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
-  Path path = Path::fused;                       // of feature maps
+  Path path = Path::fused;                       // code path of feature maps
 };
 
-// Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a term
-// has several products.
+// Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a
+// term has several products.
 void limit_features(ModelSpec& spec, const Encoder& encoder);
 
 // What last layers are drawn from, for those who solve for them.
@@ -52,7 +52,7 @@ enum class LayerPrior {
 // The composite model, E members at once, in standardised units of the target:
 //   f_c(x) = bias_c + T^-1/2 sum_t sum_k prod_a f_tack(x_a) z_tk(x),   c = 1 .. C
 // T counts the products of kernels, and the terms without: the prior variance at the start is one (and that of the
-// bias is nought) for any number of terms, networks and kernels.
+// bias is zero) for any number of terms, networks and kernels.
 class Model {
  public:
   // `rows` are training rows: they say where inducing points go. Networks take their inputs' widths from them.
@@ -66,7 +66,7 @@ class Model {
   std::int64_t members() const { return options_.members; }
   std::int64_t outputs() const { return options_.outputs; }
   const ModelSpec& spec() const { return spec_; }
-  std::int64_t features() const;  // of all terms
+  std::int64_t features() const;  // p, summed over terms
   std::int64_t features_of(std::size_t t) const { return terms_.at(t).features; }
 
   // (E, B), with several outputs (E, B, C), in float32, differentiable in all parameters. With a generator this is a
@@ -84,10 +84,10 @@ class Model {
   // One pair for each term: left of its first network, right of its kernels and other networks. With LayerPrior::even
   // a last pair is the bias.
   std::vector<BilinearFeatures> last_layers(const Batch& batch, LayerPrior prior) const;
-  // Sets w of each pair for some members, (C, I, J) each, and the bias to nought where `prior` has none.
+  // Sets w of each pair for some members, (C, I, J) each, and the bias to zero where `prior` has none.
   void set_last_layers(std::int64_t first_member, const std::vector<at::Tensor>& weights, LayerPrior prior);
 
-  // The model's derivative in all weights of its networks and kernels, in units of their prior deviations; for each
+  // The model's derivative in all weights of its networks and kernels, in units of their prior sds; for each
   // term one pair for each layer. `missed`: the derivative of what the features leave out of the kernels, which is
   // taken to have any direction. UsageError for a term with several networks.
   enum class Part { carried, missed };
@@ -112,14 +112,14 @@ class Model {
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
   std::vector<NamedTensor> kernel_parameters() const;   // raw kernel parameters (E, P), trained inducing points
-  std::vector<NamedTensor> buffers() const;             // of networks
+  std::vector<NamedTensor> buffers() const;             // buffers of networks
 
-  std::int64_t trainable() const;  // numbers of all these
+  std::int64_t trainable() const;  // how many parameters these are
 
   bool has_kernels() const { return kernel_ != nullptr; }
   Kernel& kernel() { return *kernel_; }
   const Kernel& kernel() const { return *kernel_; }
-  std::vector<MapReport> maps() const;  // of terms with kernels
+  std::vector<MapReport> maps() const;  // one for each term with kernels
 
   // What a term is made of. Networks live as long as the model.
   struct TermParts {
@@ -140,7 +140,7 @@ class Model {
     std::vector<std::unique_ptr<Network>> networks;
     std::vector<std::size_t> sources;   // which Batch::networks each reads
     std::unique_ptr<FeatureMap> map;    // null without kernels
-    std::vector<std::size_t> products;  // of the kernel
+    std::vector<std::size_t> products;  // which products of the kernel
     at::Tensor weight;                  // (E, C p) float32 leaf, without networks
     std::int64_t features = 1;          // p
   };

@@ -24,8 +24,9 @@ struct TermSpec {
   bool train_points = false;
 };
 
-// What the formula says, as plain data, in canonical form: nothing after this reads the syntax tree again. Terms of the formula that share their networks are one term
-// here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features of both kernels.
+// What the formula says, as plain data, in canonical form: nothing after this reads the syntax tree again. Terms of the
+// formula that share their networks are one term here: mlp(a) * (rbf(t) + periodic(t)) is one network on the features
+// of both kernels.
 struct ModelSpec {
   Formula formula;
   std::vector<TermSpec> terms;
@@ -34,7 +35,7 @@ struct ModelSpec {
   std::vector<std::string> network_columns;  // read by networks
 
   bool kernels_only() const;  // no networks: linear in its weights
-  double share() const;       // of the prior variance that each product of kernels (or term without) starts with
+  double share() const;       // prior variance that each product of kernels (or term without) starts with
 };
 
 // Puts a formula into canonical form. `columns` are the names the data has, for `.` and for messages; UsageError or

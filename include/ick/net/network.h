@@ -53,8 +53,8 @@ class Network {
   virtual ~Network() = default;
   virtual std::int64_t outputs() const = 0;  // p
 
-  // x (B, F) or (E, B, F), of networks on images (B, C H W + F), pixels first, in float32 -> (E, B, p). A generator makes
-  // this a step of training: dropout is on, and norms over the batch are of this batch and learn from it.
+  // x (B, F) or (E, B, F), of networks on images (B, C H W + F), pixels first, in float32 -> (E, B, p). A generator
+  // makes this a step of training: dropout is on, and norms over the batch are of this batch and learn from it.
   virtual at::Tensor operator()(const at::Tensor& x, const std::optional<at::Generator>& training = {}) const = 0;
 
   // The last layer is linear: f(x) = hidden(x) W + b, hidden (E, B, H), W (E, H, p), b (E, 1, p).
@@ -67,11 +67,11 @@ class Network {
   // comes with the network from elsewhere.
   virtual std::vector<NamedTensor> buffers() const { return {}; }
 
-  // The law that parameters are drawn from at the start; no value for a network that is not fully connected.
+  // The distribution that parameters are drawn from at the start; no value for a network that is not fully connected.
   virtual std::optional<DensePrior> dense_prior() const { return std::nullopt; }
 
   // The derivative of sum_k f_k(x) s_k in the weights and biases of each layer, at their present values, in units of
-  // their prior deviations, for `signal` s (1 or E, B, p): layer l's are left_i right_j with
+  // their prior sds, for `signal` s (1 or E, B, p): layer l's are left_i right_j with
   //   left = (sqrt(var W_l) h_{l-1}, sqrt(var b_l)),   right = d(sum_k f_k s_k) / d a_l.
   // First layer first. UsageError for a network without dense_prior(), or with a layer norm.
   virtual std::vector<BilinearFeatures> tangents(const at::Tensor& x, const at::Tensor& signal) const;
@@ -87,7 +87,7 @@ struct NetworkContext {
   std::vector<std::int64_t> default_layers = {128, 64};  // hidden widths when the formula gives none
   // A buffer of the network that this one is to be again, by its path; null when it is made for the first time.
   std::function<at::Tensor(const std::string& path)> stored;
-  bool trust = false;  // of one that is stored: code that came with it may run
+  bool trust = false;  // code that came with a stored network may run
 };
 
 struct NetworkArgument {
@@ -102,7 +102,7 @@ struct NetworkRow {
   std::span<const NetworkArgument> arguments;
   std::unique_ptr<Network> (*make)(const NetworkSpec& network, const NetworkContext& context) = nullptr;
   Reads reads = Reads::columns;
-  bool brings_code = false;  // of its own, which runs when a stored network is made again
+  bool brings_code = false;  // its own code runs when a stored network is made again
 };
 
 std::span<const NetworkRow> network_table();

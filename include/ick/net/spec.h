@@ -30,8 +30,8 @@ struct NetworkPlan {
 struct NetworkSpec {
   std::string name;
   NetworkPlan inputs;
-  Augmentation augmentation;              // of its images in training
-  std::vector<Argument> arguments;        // of the network itself; what speaks of images is above
+  Augmentation augmentation;              // random changes of its images in training
+  std::vector<Argument> arguments;        // the network's own; those about images are above
   std::size_t id = 0;                     // those of one id were written once: mlp(a) * (rbf(t) + linear(t))
   std::size_t position = 0;               // column of the formula, for messages
   std::vector<std::string> sources = {};  // what it reads, as the formula writes it: a, trees(b, n=4)

@@ -6,13 +6,13 @@
 
 namespace ick {
 
-// Split conformal prediction (Vovk et al. 2005; Lei et al. 2018), normalised by the predictive deviation: an interval
+// Split conformal prediction (Vovk et al. 2005; Lei et al. 2018), normalised by the predictive sd: an interval
 //   mean +- q(level) sd,   q the ceil((n + 1) level)-th smallest of the scores |y_i - mean_i| / sd_i
-// of n rows the model has not seen holds a further row with probability at least `level`, whatever the law of the
-// data, if that row is to those as they are to each other.
+// of n rows the model has not seen holds a further row with probability at least `level`, whatever the distribution of
+// the data, if that row and those are exchangeable.
 class Calibration {
  public:
-  Calibration() = default;  // of no rows: intervals are Gaussian
+  Calibration() = default;  // without rows: intervals are Gaussian
 
   // Scores in any order; UsageError for one that is negative or not a number. Many are thinned to kMostScores order
   // statistics, rounded up: intervals may get wider by it, never narrower.

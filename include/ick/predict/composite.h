@@ -25,7 +25,7 @@ struct CompositePredictor : Predictor {
   ModelOptions options;
   std::shared_ptr<const FunctionPosterior> posterior;
   const Likelihood* likelihood = find_likelihood("gaussian");
-  double temperature = 1.0;  // of classes: their functions are divided by it, so that probabilities are calibrated
+  double temperature = 1.0;  // functions of classes are divided by it, so that probabilities are calibrated
   double noise = 1.0;        // s in Likelihood::noise: for numbers the sd about the function, in standardised units
   // The same as a function of the row: this model's mean, about that of its training rows, is the logarithm of the
   // noise's variance over noise^2. `noise` is then that of a typical row.
@@ -33,8 +33,8 @@ struct CompositePredictor : Predictor {
 
   double solved_noise = 1.0;  // sd that weights in closed form were solved with; `noise` may have come from other rows
 
-  Calibration calibration;             // of intervals, on rows the model had not seen
-  std::vector<SupportSource> support;  // of the kernels
+  Calibration calibration;             // scores of intervals on rows the model had not seen
+  std::vector<SupportSource> support;  // one for each source of the kernels
 
   const Model& model() const { return posterior->model(); }
   const ModelSpec& spec() const { return model().spec(); }
@@ -61,7 +61,7 @@ struct CompositePredictor : Predictor {
   // Mean and variance of the function (without noise; for links but the identity, of the mean of an observation) of
   // encoded rows, standardised: (n) each, in float64. Offsets of standardised targets are not in it.
   FunctionMoments predict_function(const Dataset& rows) const { return moments_at(*posterior, *likelihood, rows); }
-  // Of each class, the mean over members: (n, C) in float64.
+  // Probabilities of the classes, the mean over members: (n, C) in float64.
   at::Tensor predict_probabilities(const Dataset& rows) const;
   // The variance of the noise of these rows of a table, whose observations have the mean `mean` (n), standardised, with
   // known errors of measurement: (n) in float64; not a number where a column that the noise's model reads is missing.

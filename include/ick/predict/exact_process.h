@@ -12,8 +12,8 @@ namespace ick {
 
 // Its covariance, in standardised units of the target:
 //   k(x, x') = v (sum_t share prod_a K_ta(x_a, x_a') k_t(x, x') + b)
-// K_ta the NNGP (for an engine of tangents: NTK) kernel of a term's network, k_t its kernels; b = 1 for models with a bias.
-// UsageError for networks without a kernel in closed form, or more than one in a term of an ntk.
+// K_ta the NNGP (for an engine of tangents: NTK) kernel of a term's network, k_t its kernels; b = 1 for models with a
+// bias. UsageError for networks without a kernel in closed form, or more than one in a term of an ntk.
 class ExactProcess {
  public:
   ExactProcess(const CompositePredictor& model, double amplitude) : model_(model), amplitude_(amplitude) {}
@@ -38,7 +38,7 @@ struct Comparison {
   double relative_difference = 0.0;  // rms, in the exact process's sd of an observation
   double sd_ratio = 0.0;             // mean of the model's sd of the function over the exact one
   double sd_difference = 0.0;        // mean of |ratio - 1|
-  Scores model, exact;               // of the compared rows; intervals are Gaussian for both
+  Scores model, exact;               // scores on the compared rows; intervals are Gaussian for both
 };
 
 // `training` and `compared` are rows of the table, in the model's encoding, with targets. With `solve_again` models in

@@ -19,10 +19,10 @@ std::string_view support_name(Support support);  // "inside", "edge", "extrapola
 struct Prediction {
   std::vector<double> mean, sd, lower, upper;
   std::vector<double> location, scale;  // as in Predictive: mean and sd, of the transformed target where there is one
-  std::vector<double> function_sd;      // of the function alone, without the noise; of transformed targets likewise
+  std::vector<double> function_sd;      // sd of the function (of a transformed target: on its scale), without the noise
   std::vector<std::vector<Support>> support;  // for each source of Predictor::support_names(), when asked for
 
-  // Of a target that is one of several classes, instead of all numbers above: for each class its probabilities, and
+  // For a target of classes, instead of all numbers above: probabilities of each class, and
   // whether it is in the row's set of classes; the most probable one of each row, -1 where it cannot be predicted.
   std::vector<std::vector<double>> probability;
   std::vector<std::vector<bool>> in_set;
@@ -31,23 +31,23 @@ struct Prediction {
 
 // What to predict besides the mean and its standard deviation.
 struct PredictOptions {
-  double level = 0.9;    // of the interval, or the set of classes
+  double level = 0.9;    // share of observations that the interval, or the set of classes, is to hold
   bool support = false;  // say for each row and source whether it lies inside the training rows
 };
 
 struct DrawOptions {
   std::int64_t count = 100;
   std::uint64_t seed = 0;
-  bool noise = true;  // of observations; else of the function alone
+  bool noise = true;  // draws of observations; else of the function alone
 };
 
 // Scores of a model on a table that has the target, all from one prediction of it.
 struct Evaluation {
-  Prediction prediction;           // of all rows
+  Prediction prediction;           // all rows
   std::vector<std::int64_t> rows;  // that have a target and a prediction
   std::vector<bool> inside;        // for each row of the table: the target is in its interval or set
-  Scores scores;                   // of numbers
-  ClassScores class_scores;        // of classes, instead
+  Scores scores;                   // for a target of numbers
+  ClassScores class_scores;        // for classes, instead
 };
 
 // One parameter in the units of the data.

@@ -26,8 +26,8 @@ class Predictor {
   virtual std::vector<ColumnInfo> scoring_columns() const = 0;  // and those that evaluate() reads, target and weights
   virtual const std::vector<std::string>& classes() const = 0;  // text of each; empty for a target of numbers
   virtual Predictive predictive() const = 0;                    // distribution of an observation of numbers
-  virtual const Calibration& interval_calibration() const = 0;  // of intervals, or sets of classes
-  virtual Moments training_moments() const = 0;                 // of the (transformed) targets it was trained on
+  virtual const Calibration& interval_calibration() const = 0;  // calibration of intervals, or of sets of classes
+  virtual Moments training_moments() const = 0;                 // mean and sd of the (transformed) training targets
 
   // A set of classes holds those of probability at least 1 - threshold(level), and the most probable one. Sets hold the
   // class of a further row with probability at least `level` (split conformal prediction); all of them where there are
@@ -46,9 +46,9 @@ class Predictor {
   Evaluation evaluate(const Table& table, double level = 0.9, EncodingNotes* notes = nullptr) const;
 
   virtual bool has_weights() const { return false; }                           // rows count differently in scores
-  virtual double row_weight(const Table&, std::int64_t) const { return 1.0; }  // of a row of the table
+  virtual double row_weight(const Table&, std::int64_t) const { return 1.0; }  // weight of a row of the table
 
-  virtual std::vector<ParameterValue> parameters() const { return {}; }  // of kernels
+  virtual std::vector<ParameterValue> parameters() const { return {}; }  // learned kernel parameters
   ParameterValue parameter(std::string_view path) const;                 // UsageError with the nearest path
   // Standard deviation of the observation noise in the target's units (of the transformed target); not a number where
   // it has none of one size.

@@ -30,7 +30,7 @@ class SupportSource {
   friend TensorState support_state(const std::vector<SupportSource>&);
 
   std::string name_;
-  std::vector<std::shared_ptr<const FeatureMap>> maps_;  // of each kernel
+  std::vector<std::shared_ptr<const FeatureMap>> maps_;  // one for each kernel
   double usual_ = 0.0;                                   // r of nearly all training rows
 };
 

@@ -9,8 +9,8 @@
 namespace ick {
 
 // Where a fit under way is kept: FOLDER.checkpoint beside the model to be. It is written, and in the end removed, only
-// where there is nothing or a checkpoint of the same fit: same formula, options and table. What merely says how a fit is
-// run (checkpoint_seconds, loaders) does not count.
+// where there is nothing or a checkpoint of the same fit: same formula, options and table. What merely says how a fit
+// is run (checkpoint_seconds, loaders) does not count.
 class CheckpointFile {
  public:
   // `fit` is what the file will hold, but for the checkpoint itself.

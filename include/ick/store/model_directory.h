@@ -22,11 +22,11 @@ inline constexpr int kModelFormat = 4;
 struct DataOrigin {
   std::string path;  // as given
   std::vector<std::string> columns;
-  std::uint32_t fingerprint = 0;  // of the table read
+  std::uint32_t fingerprint = 0;  // checksum of the table
 };
 
-// UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is never
-// replaced. Fails before anything is trained when called first.
+// UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is
+// never replaced. Fails before anything is trained when called first.
 void check_model_place(const std::string& directory);
 
 void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
@@ -37,7 +37,7 @@ struct StoredModel {
   FitReport report;  // settings and scores of the fit
   DataOrigin origin;
   int format = kModelFormat;
-  std::string version;  // of the program that wrote it
+  std::string version;  // version of the program that wrote it
   std::string json;     // model.json as it stands
 };
 
@@ -46,10 +46,10 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options 
 
 struct Verification {
   std::int64_t rows = 0;
-  double largest_difference = 0.0;  // of mean and sd, over the sd
+  double largest_difference = 0.0;  // difference of mean and sd, over the sd
   bool passed = false;              // below kVerifyTolerance
 };
-inline constexpr double kVerifyTolerance = 1e-3;  // of a predictive sd: float32 on another machine
+inline constexpr double kVerifyTolerance = 1e-3;  // in predictive sds: float32 on another machine
 Verification verify_model(const std::string& directory, const LoadOptions& options = {});
 
 // A fit under way, as one file.

@@ -35,9 +35,9 @@ struct ReadOptions {
 //
 // Types: a column is what all its cells are (integer, number, time), otherwise a category (at most `most_levels`
 // levels, which from 100 rows on occur twice on average) or text. Levels are sorted by their bytes. A column that is
-// nearly all numbers or dates is refused rather than taken for a category, and so are dates of which nothing tells day
-// from month: `known` decides. A cell that does not fit its known type is refused, but a level that a known category
-// does not have gets the code -1, and the caller says what becomes of it.
+// nearly all numbers or dates is refused rather than taken for a category, and so are dates in which day and month
+// cannot be told apart: `known` decides. A cell that does not fit its known type is refused, but a level that a known
+// category does not have gets the code -1, and the caller says what becomes of it.
 //
 // A whole file. `path` may be "-" for stdin; gzip is recognised by its first bytes. A header is required. Numbers are
 // parsed in parallel. DataError names file, line and column.
@@ -46,9 +46,9 @@ Table read_table(const std::string& path, const ReadOptions& options = {});
 // Rows as they stood in the file.
 struct TextRows {
   std::vector<char> text;               // whole records, and some bytes behind them
-  std::size_t size = 0;                 // of the records
+  std::size_t size = 0;                 // bytes of the records
   std::vector<std::string_view> lines;  // each row, without its line end
-  std::int64_t line = 0;                // of the file, where they begin
+  std::int64_t line = 0;                // line of the file where they begin
   std::int64_t rows_before = 0;
 };
 

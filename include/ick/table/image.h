@@ -17,7 +17,7 @@ struct ImageShape {
   enum class Depth { any, bytes, wide } depth = Depth::any;
 
   std::int64_t numbers() const { return channels * height * width; }
-  bool operator==(const ImageShape& other) const {  // of the tensor
+  bool operator==(const ImageShape& other) const {  // equal as tensors
     return channels == other.channels && height == other.height && width == other.width;
   }
 };
@@ -30,11 +30,11 @@ struct ImageShape {
 //   size=64, size=[48, 64]                       height and width; otherwise those of the first training image
 //   fit=resize, fit=crop                         what happens to images of another size; resize unless said
 //   bands=[3, 2, 1]                              channels, from 1, of an image that has more
-// A file's name may have the number of an image of an idx file behind it, digits.idx3-ubyte[17], and may name a variable
-// of a netCDF-3 file, NETCDF:climate.nc:wind.
+// A file's name may have the number of an image of an idx file behind it, digits.idx3-ubyte[17], and may name a
+// variable of a netCDF-3 file, NETCDF:climate.nc:wind.
 struct ImageSettings {
   enum class Fit { resize, crop };
-  std::vector<std::string> columns;  // of names or numbers; latitude and longitude of patches
+  std::vector<std::string> columns;  // names or numbers of images; latitude and longitude of patches
   std::string idx, raster;           // file names; "" when there are none
   std::int64_t height = 0, width = 0;
   Fit fit = Fit::resize;

@@ -31,7 +31,7 @@ class Numbers {
   std::vector<double> copy() const { return {begin(), end()}; }
 
   bool is_mapped() const { return is_mapped_; }
-  // Gives the memory of a mapped file back; what is read again comes from the file. Of no effect on others.
+  // Gives the memory of a mapped file back; what is read again comes from the file. Others are not affected.
   void release() const;
 
   friend bool operator==(const Numbers& a, const Numbers& b) {

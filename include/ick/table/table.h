@@ -27,8 +27,8 @@ struct ColumnInfo {
 
 // Numbers are NaN, text "" where a value is missing.
 struct Column {
-  // Columns in memory. Numbers without a fraction are an integer column, as in a file. Times are texts of one format (see
-  // table/time.h; detected when empty) or days since 1970-01-01 UTC; DataError names the row that is not one.
+  // Columns in memory. Numbers without a fraction are an integer column, as in a file. Times are texts of one format
+  // (see table/time.h; detected when empty) or days since 1970-01-01 UTC; DataError names the row that is not one.
   static Column numbers(std::string name, std::vector<double> values);
   static Column times(std::string name, std::vector<double> days);
   static Column times(std::string name, const std::vector<std::string>& texts, std::string format = "");
@@ -49,7 +49,7 @@ struct Table {
 
   std::vector<Column> columns;
   std::int64_t rows = 0;
-  std::int64_t rows_before = 0;        // of the file, of a block of it
+  std::int64_t rows_before = 0;        // of a block: rows of the file before it
   std::shared_ptr<ImageStore> images;  // that its cells name; null for a table that was not read from a file
   bool from_cache = false;             // columns were parsed by an earlier reading, see ReadOptions::cache
 

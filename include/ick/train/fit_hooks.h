@@ -10,7 +10,7 @@
 
 namespace ick {
 
-// A fit that can be taken up again: what it has, at the end of some step of some epoch.
+// A fit that can be resumed: what it has, at the end of some step of some epoch.
 struct Checkpoint {
   std::string phase;
   std::map<std::string, double> numbers;  // counters and sums

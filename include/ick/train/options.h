@@ -57,12 +57,12 @@ namespace detail {
 OptionValue read_noise(const std::string& text);  // UsageError for what is not positive
 void check_units(const OptionValue& units);       // UsageError for one that does not exist
 std::vector<std::string> likelihood_names();
-std::vector<std::string> posterior_names();  // of models with networks
+std::vector<std::string> posterior_names();  // engines for models with networks
 
 }  // namespace detail
 
-// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data. Each
-// field has a row in declare(), which is all there is to a new one.
+// What a fit can be told. Numbers that are zero, and an empty list of layers, are chosen from the size of the data.
+// Each field has a row in declare(), which is all there is to a new one.
 struct FitOptions {
   std::uint64_t seed = 0;
   std::int64_t members = 0;            // E
@@ -71,7 +71,7 @@ struct FitOptions {
   std::string posterior = "ensemble";  // engine of models with networks; exact for those of kernels only
   Perturbation perturbation = Perturbation::none;
   double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
-  std::string noise_formula;  // sigma ~ ...: the noise's deviation depends on the row
+  std::string noise_formula;  // sigma ~ ...: the noise's sd depends on the row
   std::int64_t epochs = 0;    // at most
   std::int64_t batch = 0;     // rows in a mini-batch
   std::vector<std::int64_t> layers;            // hidden widths of networks that do not say
@@ -81,21 +81,21 @@ struct FitOptions {
   KernelTraining kernels = KernelTraining::automatic;  // held after a warm start, unless inducing points are trained
   double kernel_rate = 0.1;                            // learning rate of kernel parameters, relative to the other
   double momentum = 0.9;                               // sgd
-  double weight_decay = 1e-4;                          // of network weights; never of biases or kernel parameters
+  double weight_decay = 1e-4;                          // for network weights, never for biases or kernel parameters
   double clip = 0.0;                                   // largest norm of a member's gradient; 0: any
   std::int64_t patience = 0;                           // epochs without a better validation score before stopping
   bool warm_start = true;                              // kernel parameters first, by marginal likelihood on a few rows
   bool polish = true;               // last layers in closed form after gradient descent, if validation rows agree
   bool refit = true;                // train again on training and validation rows together, to the best epoch
   Split holdout;                    // rows never used for anything but the final scores
-  std::optional<Split> validation;  // rows watched to stop in time; without a value: chosen from the formula
+  std::optional<Split> validation;  // rows for early stopping; without a value: chosen from the formula
   Gaps gaps = Gaps::refuse;
-  std::map<std::string, std::string> units;  // of columns
+  std::map<std::string, std::string> units;  // unit of each column that has one
   double checkpoint_seconds = 60.0;          // between checkpoints
   int threads = 0;                           // 0: one for each core
   int loaders = 2;                           // threads that decode images ahead of training
   double held_bytes = kHeldBytes;            // rows that take more as tensors are encoded again for each batch
-  Path path = Path::fused;                   // of a step: the fast one where supported, or autograd
+  Path path = Path::fused;                   // code of a step: the fast one where supported, or autograd
 
   bool operator==(const FitOptions&) const = default;
 

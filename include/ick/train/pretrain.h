@@ -48,15 +48,15 @@ struct Pretrained {
   std::map<std::string, std::string> metadata;  // format, call, settings, how channels were standardised
   std::int64_t images = 0, validation_images = 0;
   std::int64_t without_image = 0;  // rows
-  double loss = 0.0;               // mean square of the last epoch
+  double loss = 0.0;               // mean squared error of the last epoch
   double explained = 0.0;          // share of the variance of hidden pixels, of images kept for validation
 };
 
-// A masked autoencoder (He et al. 2022): of each image most patches are hidden, the network sees the others, and a
-// small decoder, which is thrown away, predicts the hidden ones. `network` is a vit or deepvit on images, as in a formula;
-// other columns that it reads have no part. Each image counts once, in however many rows it stands; images that a row
-// of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError for fewer
-// than ten images, or when none of them has anything to predict.
+// A masked autoencoder (He et al. 2022): most patches of each image are hidden, the network sees the others, and a
+// small decoder, which is thrown away, predicts the hidden ones. `network` is a vit or deepvit on images, as in a
+// formula; other columns that it reads have no part. Each image counts once, in however many rows it stands; images
+// that a row of the holdout shows are not decoded. UsageError for another network or a mask outside (0, 1); DataError
+// for fewer than ten images, or when none of them has anything to predict.
 Pretrained pretrain(const Table& table, const NetworkSpec& network, const PretrainOptions& options = {},
                     const std::function<void(const Progress&)>& progress = {});
 

@@ -8,7 +8,7 @@ namespace ick {
 // Where a fit stands, after each epoch (or step of L-BFGS).
 struct Progress {
   std::string phase;             // "warm start", "train", "refit"
-  std::string measure = "rmse";  // of the validation score: rmse, log_loss (of classes) or nlpd (of counts)
+  std::string measure = "rmse";  // what the validation score is: rmse, log_loss (classes) or nlpd (counts)
   std::int64_t epoch = 0, epochs = 0;
   double loss = 0.0;  // mean over the epoch's rows, per member
   // RMSE in the target's units, of classes and counts the mean of -log p; not a number without validation rows

@@ -15,8 +15,8 @@ struct RanksOptions {
   std::chrono::milliseconds join_timeout = std::chrono::minutes(5);  // until all processes are there
   // Until those that are there have connected to each other, in from_environment() and part().
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(1);
-  // Of one call: as long as one rank may be busy with work that the others wait for. A process that ends is noticed at
-  // once; only one that hangs, or whose machine vanishes, is waited for so long.
+  // Longest wait of one call: as long as one rank may be busy with work that the others wait for. A process that ends
+  // is noticed at once; only one that hangs, or whose machine vanishes, is waited for so long.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
   // Told once whom this process waits for, if they are not there after a while; may be empty.
   std::function<void(const std::string& sentence)> waiting;
@@ -55,7 +55,7 @@ class Ranks {
   Ranks(std::shared_ptr<World> world, std::size_t group, int rank, int size);
 
   std::shared_ptr<World> world_;
-  std::size_t group_;  // of the world's groups
+  std::size_t group_;  // which of the world's groups
   int rank_, size_;
 };
 
