@@ -55,7 +55,9 @@ void print_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string type =
         option->get_items_expected_max() == 0 ? "" : " \\fI" + troff(option->get_type_name()) + "\\fR";
-    fmt::print(".TP\n\\fB{}\\fR{}\n{}", troff(option->get_name(false, true)), type, troff(option->get_description()));
+    std::string names = troff(option->get_name(false, true));
+    for (std::size_t comma; (comma = names.find(",\\-")) != std::string::npos;) names.replace(comma, 1, "\\fR, \\fB");
+    fmt::print(".TP\n\\fB{}\\fR{}\n{}", names, type, troff(option->get_description()));
     if (!option->get_default_str().empty()) fmt::print(" (default {})", troff(option->get_default_str()));
     fmt::print("\n");
   }

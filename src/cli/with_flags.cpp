@@ -10,6 +10,9 @@ std::string with_flags(const Message& message) {
     if (const auto* row = option_table<FitOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<PretrainOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<DataOptions>().find(name)) return row->as_flag(value);
+    for (const std::string_view own : {"out", "resume", "trust"}) {  // of the program alone
+      if (name == own) return "--" + std::string(name);
+    }
     return Message(setting(name, value)).text();
   });
 }

@@ -28,7 +28,7 @@ bool has_attention(const ModelSpec& spec) {
 
 // Closed forms are of Gaussian noise.
 void refuse_closed_forms(const FitOptions& o) {
-  if (likelihood_of(o).conjugate || o.posterior == "ensemble") return;
+  if (likelihood_of(o).conjugate || engine_named(o.posterior).any_likelihood) return;
   throw UsageError(setting("posterior", o.posterior) + " is for " + setting("likelihood", "gaussian") + "; use " +
                    setting("posterior", "ensemble"));
 }
@@ -99,7 +99,7 @@ void choose_likelihood(const Table& table, const Formula& formula, const std::ve
   if (o.likelihood.empty()) {
     // What only numbers have says that the target is one.
     const bool as_number = o.noise > 0.0 || !o.noise_formula.empty() || o.perturbation == Perturbation::noise ||
-                           o.posterior != "ensemble" || formula.error.exists();
+                           !engine_named(o.posterior).any_likelihood || formula.error.exists();
     const bool few = target.info.type == ColumnType::integer && values.size() <= kFewValues && values.size() > 1 &&
                      count_of(use) >= 10 * std::ssize(values) && !as_number;
     const bool classes = (levels || few) && formula.transform.empty();
@@ -164,7 +164,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
     const std::int64_t work = images ? 10 * rows : rows;
     options.members = closed_form ? 1 : work <= 20'000 ? 4 : work <= 500'000 ? 2 : 1;
   }
-  const bool ensemble = options.posterior == "ensemble";
+  const bool ensemble = engine_named(options.posterior).any_likelihood;
   if (ensemble && options.members == 1) {
     const bool numbers = !likelihood_of(options).has_classes();
     if (numbers) plan.remarks.push_back("one member has no spread: intervals come from the noise alone");

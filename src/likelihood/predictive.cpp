@@ -59,6 +59,9 @@ bool is_normal(const Likelihood& of) { return of.cdf == normal::cdf; }
 
 }  // namespace
 
+Predictive::Predictive(const Likelihood& likelihood, const Transform& transform)
+    : of_(transform.name.empty() ? &likelihood : find_likelihood("gaussian")), transform_(&transform) {}
+
 Moments Predictive::moments(double location, double scale) const {
   Moments m{location, scale};
   transform_->moments(m.mean, m.sd);

@@ -48,13 +48,20 @@ Evaluation Predictor::evaluate(const Table& table, double level, EncodingNotes* 
   Evaluation found;
   PredictOptions options;
   options.level = level;
-  found.prediction = predict(table, options, notes);
+  EncodingNotes predicted;
+  found.prediction = predict(table, options, &predicted);
   found.inside.assign(static_cast<std::size_t>(table.rows), false);
   const Prediction& p = found.prediction;
   const Column& target = table.column(this->target().name);
-  if (notes != nullptr)
-    notes->without_target +=
-        std::count_if(target.values.begin(), target.values.end(), [](double v) { return std::isnan(v); });
+  if (notes != nullptr) {
+    notes->filled = predicted.filled, notes->unseen = predicted.unseen;
+    for (std::int64_t i = 0; i < table.rows; ++i) {
+      const bool seen = !std::isnan(target.values[i]);
+      const bool known = classes().empty() ? std::isfinite(p.scale[i]) : p.most_probable[i] >= 0;
+      notes->without_target += !seen;
+      notes->with_gaps += seen && !known;
+    }
+  }
   if (!classes().empty()) {
     const std::vector<std::int64_t> codes = class_codes(target, classes(), this->target().name);
     std::vector<std::int64_t> seen;

@@ -43,13 +43,14 @@ void CheckpointFile::check() const {
     if (::stat(path_.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) throw DataError("not a file");
     found = load_checkpoint(path_, {.trust = true});  // looked at, not resumed
   } catch (const Error&) {
-    throw UsageError(place + "is not a checkpoint that ick wrote, or a damaged one; move it, or give another --out");
+    throw UsageError(place + "is not a checkpoint that ick wrote, or a damaged one; move it, or give another " +
+                     setting("out"));
   }
   const bool same = found.formula == fit_.formula && settings_of(found.options) == settings_of(fit_.options) &&
                     (!has_table_ || found.fingerprint == fit_.fingerprint);
   if (same) return;
   throw UsageError(place + "is the checkpoint of another fit (" + print(found.formula) + ", of " + found.data +
-                   "); resume that one with ick fit --resume, remove it, or give another --out");
+                   "); resume that one with " + setting("resume") + ", remove it, or give another " + setting("out"));
 }
 
 void CheckpointFile::save(const Checkpoint& checkpoint) {

@@ -194,8 +194,8 @@ class UntrustedCode : public UsageError {
 
 void refuse_code(const Formula& formula, const std::string& path) {
   if (!brings_code(formula.right)) return;
-  throw UntrustedCode(path + ": it carries a TorchScript, a program that could run any code as you; give --trust (in " +
-                      "C++ LoadOptions::trust) if you trust the place it comes from");
+  throw UntrustedCode(path + ": it carries a TorchScript, a program that could run any code as you; give " +
+                      setting("trust") + " if you trust the place it comes from");
 }
 
 // A model of its parts; the noise's model, if there is one, is a part of it.

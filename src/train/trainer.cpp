@@ -328,8 +328,16 @@ double Trainer::validate() const {
       const at::Tensor at_mean = likelihood_.link == Link::log ? mean.log() : at::logit(mean);
       costs = row_costs(likelihood_, at_mean, batch.y, log_scale).squeeze(0);
     }
-    sum += (batch.weights.defined() ? costs * batch.weights[0] : costs).sum().item<double>();
-    weight += batch.weights.defined() ? batch.weights.sum().item<double>() : static_cast<double>(count);
+    if (!batch.weights.defined() && !batch.error.defined()) {
+      sum += costs.sum().item<double>();
+      weight += static_cast<double>(count);
+      continue;
+    }
+    // a row counts by its weight, and less the larger the known error of its measurement is: s^2 / (s^2 + e)
+    at::Tensor each = batch.weights.defined() ? batch.weights[0].to(at::kDouble) : at::ones({count}, at::kDouble);
+    if (batch.error.defined()) each = each / (1.0 + batch.error / log_scale.exp());
+    sum += (costs * each).sum().item<double>();
+    weight += each.sum().item<double>();
   }
   const double mean = sharing_->total(sum) / sharing_->total(weight);
   return numbers ? unit_ * std::sqrt(mean) : mean;

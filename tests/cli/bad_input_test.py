@@ -115,7 +115,7 @@ class BadInput(WithModels):
             ({"t.csv": csv_text(rows(40))}, fit("t.csv", "y ~ rbf(site)"), 3,
              'column "site" holds categories (a, ...); only categorical(site) and networks read them'),
             ({"t.csv": csv_text(rows(40))}, fit("t.csv", "site ~ rbf(x)", "--family", "gaussian"), 3,
-             'the target, column "site", holds text; a number is needed, or the likelihood categorical'),
+             'the target, column "site", holds text; a number is needed, or --likelihood categorical'),
             ({"t.csv": GOOD}, fit("t.csv", "log(y) ~ mlp(x)"), 3,
              'the target, column "y", has the value 0 in row 1; log() takes positive numbers only'),
         ])

@@ -354,7 +354,7 @@ class Fit(Table):
         results = side_by_side(run, options)
         for words, (settings, _) in zip(options, results):
             if len(words) == 2:
-                value = settings[words[0][2:].replace("-", "_")]
+                value = settings[{"--loss": "likelihood"}.get(words[0], words[0][2:]).replace("-", "_")]
                 self.assertEqual(str(value if not isinstance(value, list) else ",".join(map(str, value))), words[1])
         weights = [self.weights("m")] + [each for _, each in results]
         self.assertEqual(len(set(weights)), len(weights), "an option changed nothing")

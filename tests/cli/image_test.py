@@ -75,7 +75,8 @@ class Files(FolderCase):
         self.assertEqual(rows[2]["mean"], "")
         self.assertIn("1 of 3 rows without a prediction", result.stderr)
         moved = self.run_ick("predict", "m", "-", "--images", "other", input="image,t\na.png,1\n").stdout
-        self.assertEqual(list(csv.DictReader(io.StringIO(moved)))[0]["mean"], rows[0]["mean"])
+        # in float32: a batch of another size is added up in another order
+        self.assertAlmostEqual(float(list(csv.DictReader(io.StringIO(moved)))[0]["mean"]), float(rows[0]["mean"]), delta=1e-5)
 
     def test_verify(self):
         self.assertIn("the model is whole", self.run_ick("verify", "m").stdout)

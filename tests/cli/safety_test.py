@@ -89,7 +89,7 @@ class Places(FolderCase):
     def test_a_checkpoint_of_another_fit(self):
         self.interrupted("k")
         sentence = ('"k.checkpoint", where this fit would keep its checkpoints, is the checkpoint of another fit '
-                    '(y ~ mlp(x, z), of t.csv); resume that one with ick fit --resume, remove it, or give '
+                    '(y ~ mlp(x, z), of t.csv); resume that one with --resume, remove it, or give '
                     'another --out')
         self.assertEqual(self.refused("t.csv", "y ~ mlp(x)", "--out", "k"), sentence)
         self.assertEqual(self.refused("t.csv", FORMULA, "--out", "k"), sentence)  # other options
@@ -120,8 +120,8 @@ GOOD = script("    return torch.flatten(x, 1)\n")
 
 class Scripts(FolderCase):
     """Code that comes with a model."""
-    SENTENCE = ("ick: m: it carries a TorchScript, a program that could run any code as you; give --trust (in C++ "
-                "LoadOptions::trust) if you trust the place it comes from\n")
+    SENTENCE = ("ick: m: it carries a TorchScript, a program that could run any code as you; give --trust "
+                "if you trust the place it comes from\n")
 
     @classmethod
     def setUpClass(cls):

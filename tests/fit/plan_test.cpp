@@ -146,7 +146,7 @@ TEST(Plan, SaysWhatHasNoEffect) {
   FitOptions options = with("nngp");
   options.epochs = 10;
   EXPECT_EQ(remarks("y ~ mlp(a)", options),
-            Remarks{"posterior=nngp is solved, not trained: epochs, batch, learning_rate, loss, optimiser, "
+            Remarks{"posterior=nngp is solved, not trained: epochs, batch, learning_rate, optimiser, "
                     "kernels and polish=false have no effect"});
 }
 

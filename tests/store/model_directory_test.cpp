@@ -69,7 +69,7 @@ void expect_round_trip(const ModelCase& made) {
   EXPECT_EQ(stored.origin.path, "table.csv");
   EXPECT_EQ(stored.origin.columns, made.table.names());
   EXPECT_EQ(stored.origin.fingerprint, 77u);
-  EXPECT_EQ(stored.format, 3);
+  EXPECT_EQ(stored.format, 4);
   EXPECT_EQ(print(stored.model.spec().formula), print(made.plan.spec.formula));
   EXPECT_EQ(stored.model.noise, 0.37);
   EXPECT_EQ(read_file(path + "/train.log.jsonl"), "{\"epoch\": 1}\n");
@@ -440,6 +440,7 @@ StoredCheckpoint some_checkpoint() {
                                {"term1.mlp1.layer1.weight", normals({2, 3, 4}, 2).to(at::kFloat)}};
   stored.formula = parse_formula("log(y) ~ mlp(a, \"wind speed\") * rbf(t, lengthscale=30d)");
   stored.options = all_changed<FitOptions>();
+  stored.options.noise_formula = "sigma ~ rbf(t)";
   stored.data = "folder/table.csv";
   stored.request = "{\"out\": \"m\"}";
   stored.fingerprint = 4000000001u;
@@ -510,7 +511,7 @@ TEST(Checkpoint, IsWrittenOnlyOverOneOfTheSameFit) {
   for (const std::string& text : {std::string("a,y\n1,2\n"), std::string(), good.substr(0, good.size() / 2)}) {
     overwrite(path, text);
     EXPECT_EQ(refusal(own),
-              place + "is not a checkpoint that ick wrote, or a damaged one; move it, or give another --out");
+              place + "is not a checkpoint that ick wrote, or a damaged one; move it, or give another out");
   }
   overwrite(path, good);
   file_of(fit).remove();
@@ -522,8 +523,8 @@ TEST(Checkpoint, ThatCarriesAScriptNeedsTrust) {
   StoredCheckpoint stored = some_checkpoint();
   const std::string path = folder / "c",
                     sentence =
-                        "f: it carries a TorchScript, a program that could run any code as you; give --trust (in "
-                        "C++ LoadOptions::trust) if you trust the place it comes from";
+                        "f: it carries a TorchScript, a program that could run any code as you; give trust "
+                        "if you trust the place it comes from";
   stored.formula = parse_formula("y ~ rbf(t) * (mlp(a) + torchscript(image, file=\"b.pt\"))");
   save_checkpoint(stored, path);
   EXPECT_EQ(message_of<UsageError>([&] { load_checkpoint(path); }, path), sentence);

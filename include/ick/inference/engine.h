@@ -47,12 +47,13 @@ struct StageRun {
 // One way from rows to a posterior of the function: a row of the table, and a file of its own.
 struct Engine {
   std::string_view name, text;
-  bool trains = false;        // by gradient descent; else it is solved
-  bool draws = false;         // members are draws from the posterior, in pairs
-  bool kernels_only = false;  // for formulas without a network
-  bool row_terms = false;     // weights(...) and error(...) have a part in it
-  bool has_bias = true;       // the prior has a bias of variance one
-  bool tangent = false;       // its exact process has the NTK for networks' covariances, else the NNGP
+  bool trains = false;          // by gradient descent; else it is solved
+  bool draws = false;           // members are draws from the posterior, in pairs
+  bool kernels_only = false;    // for formulas without a network
+  bool any_likelihood = false;  // else Gaussian noise only
+  bool row_terms = false;       // weights(...) and error(...) have a part in it
+  bool has_bias = true;         // the prior has a bias of variance one
+  bool tangent = false;         // its exact process has the NTK for networks' covariances, else the NNGP
 
   // Completes the options (members, ...), with remarks about what has no effect; UsageError when it cannot serve.
   void (*choose)(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks) = nullptr;

@@ -6,10 +6,11 @@
 namespace ick {
 
 // The predictive distribution of an observation: a likelihood's distribution of the transformed target z = g(y), known
-// by its location and scale, the mean and standard deviation of z.
+// by its location and scale, the mean and standard deviation of z. Transformed targets are taken as Gaussian: heavier
+// tails would leave the target itself without a mean.
 class Predictive {
  public:
-  Predictive(const Likelihood& likelihood, const Transform& transform) : of_(&likelihood), transform_(&transform) {}
+  Predictive(const Likelihood& likelihood, const Transform& transform);
 
   // Mean and sd of the target itself; for transformed targets those of a Gaussian z.
   Moments moments(double location, double scale) const;

@@ -74,6 +74,7 @@ std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<cons
 Engine ensemble_engine() {
   Engine engine{"ensemble", "members trained from different starts; their spread"};
   engine.trains = true;
+  engine.any_likelihood = true;
   engine.row_terms = true;
   engine.choose = choose;
   engine.bytes = descent_bytes;
