@@ -60,7 +60,7 @@ std::string option_page(const std::string& command) {
   for (const OptionRow* row : option_table<DataOptions>().rows()) rows.push_back(row);
   const std::string header = command == "fit" ? "train/options.h" : "train/pretrain.h";
   return "# Options of `ick " + command + "`\n\n<!-- Printed by `ick manual --options " + command +
-         "`; edit the declarations in include/ick/" + header + " instead. -->\n\n" +
+         "`; edit include/ick/" + header + " instead. -->\n\n" +
          "The option is what the command line takes, and a settings file (`--config`) without the dashes.\n"
          "The name is that of the field in C++ and in JSON. An option that is on by default is turned off\n"
          "by its `--no-` form. Options of the groups Training and Reading decide the result; those of\n"
