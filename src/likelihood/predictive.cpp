@@ -55,12 +55,17 @@ double integral(const Function& f, double low, double high) {
   return total;
 }
 
+const Likelihood& normal_likelihood() {
+  static const Likelihood row = gaussian();
+  return row;
+}
+
 bool is_normal(const Likelihood& of) { return of.cdf == normal::cdf; }
 
 }  // namespace
 
 Predictive::Predictive(const Likelihood& likelihood, const Transform& transform)
-    : of_(transform.name.empty() ? &likelihood : find_likelihood("gaussian")), transform_(&transform) {}
+    : of_(transform.name.empty() ? &likelihood : &normal_likelihood()), transform_(&transform) {}
 
 Moments Predictive::moments(double location, double scale) const {
   Moments m{location, scale};

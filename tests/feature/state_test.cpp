@@ -51,7 +51,7 @@ Kernel strange_kernel(const std::string& formula, const Kernel& original) {
         inputs[static_cast<std::size_t>(f.columns[d])].centre = f.centre[d];
     }
   }
-  return {canonical(parse_expression(formula)), inputs, {kMembers, 12}};
+  return {make_kernel_sum(parse_expression(formula)), inputs, {kMembers, 12}};
 }
 
 void expect_restored(const std::string& formula, MapOptions options) {
