@@ -51,10 +51,16 @@ std::string troff(const std::string& text) {
   return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
 
+// A long list of words may be broken behind each bar.
+std::string breakable(std::string words) {
+  for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 3) words.replace(at, 1, "|\\:");
+  return words;
+}
+
 void print_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string type =
-        option->get_items_expected_max() == 0 ? "" : " \\fI" + troff(option->get_type_name()) + "\\fR";
+        option->get_items_expected_max() == 0 ? "" : " \\fI" + breakable(troff(option->get_type_name())) + "\\fR";
     std::string names = troff(option->get_name(false, true));
     for (std::size_t comma; (comma = names.find(",\\-")) != std::string::npos;) names.replace(comma, 1, "\\fR, \\fB");
     fmt::print(".TP\n\\fB{}\\fR{}\n{}", names, type, troff(option->get_description()));

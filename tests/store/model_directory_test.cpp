@@ -487,8 +487,8 @@ TEST(Checkpoint, IsWrittenOnlyOverOneOfTheSameFit) {
   };
   const std::string place = "\"f\", where this fit would keep its checkpoints, ";
   const std::string another = place + "is the checkpoint of another fit (" + print(fit.formula) +
-                              ", of folder/table.csv); resume that one with ick fit --resume, remove it, or give "
-                              "another --out";
+                              ", of folder/table.csv); resume that one with resume, remove it, or give "
+                              "another out";
   CheckpointFile own = file_of(fit);
   own.check();
   own.save(fit.checkpoint);
