@@ -162,7 +162,6 @@ int run_fit(FitRequest request, const CLI::App& app) {
     refuse_table_inside(request);
     kept.check();
   }
-  options.threads = request.reading.threads;
   ReadOptions reading = request.reading.read_options(formula);
   std::vector<std::string> remarks;
   reading.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
@@ -198,6 +197,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
       kept.save(checkpoint);
       phase = checkpoint.phase;
     };
+  options.threads = request.reading.threads;  // which processes of one fit need not have in common
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   try {

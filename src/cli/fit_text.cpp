@@ -42,13 +42,14 @@ std::string dispersion_text(const Likelihood& likelihood) {
   return at_two.slope == 2.0 ? "variance over mean; 1: Poisson" : "variance over mean^2";
 }
 
-std::string interval_text(const Calibration& calibration) {
-  if (calibration.knows(kLevel)) {
-    return fmt::format("mean +- {:.3f} sd, calibrated on {} (Gaussian: 1.645)", calibration.half_width(kLevel),
-                       count_text(calibration.rows(), "validation row"));
-  }
-  return "mean +- " + fmt::format("{:.3f}", calibration.half_width(kLevel)) +
-         " sd, not calibrated: " + too_few_rows(calibration, kLevel);
+// What an interval of the likelihood spans: so many standard deviations, or the quantiles of so many.
+std::string interval_text(const Likelihood& likelihood, const Calibration& calibration) {
+  const std::string span =
+      fmt::format(fmt::runtime(likelihood.symmetric ? "mean +- {:.3f} sd" : "quantiles at +- {:.3f}"),
+                  calibration.half_width(kLevel));
+  if (!calibration.knows(kLevel)) return span + ", not calibrated: " + too_few_rows(calibration, kLevel);
+  return fmt::format("{}, calibrated on {} ({}: 1.645)", span, count_text(calibration.rows(), "validation row"),
+                     likelihood.symmetric ? "Gaussian" : "uncalibrated");
 }
 
 nlohmann::json calibration_json(const Calibration& calibration) {
@@ -143,7 +144,7 @@ void print_uncertainty(const CompositePredictor& model) {
              "{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
              transform.name.empty() ? "" : fmt::format(" (of {}({}))", transform.name, model.encoder.target.name)));
   }
-  line("90% interval", interval_text(model.calibration));
+  line("90% interval", interval_text(*model.likelihood, model.calibration));
 }
 
 }  // namespace

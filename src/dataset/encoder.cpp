@@ -7,6 +7,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "dataset/names.h"
 #include "dataset/recipe.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -15,8 +16,6 @@
 namespace ick {
 
 namespace {
-
-std::string named(const std::string& column) { return "column \"" + column + "\""; }
 
 KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, const std::vector<bool>& use) {
   refuse_text(column, "a kernel");

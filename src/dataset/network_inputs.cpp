@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "dataset/names.h"
 #include "dataset/recipe.h"
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
@@ -20,12 +21,6 @@ namespace ick {
 namespace {
 
 using Rows = std::vector<std::int64_t>;
-
-std::string named(const std::string& column) { return "column \"" + column + "\""; }
-
-}  // namespace
-
-namespace {
 
 // Moments of the values that are in use and present.
 struct ColumnMoments {

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 
+#include "dataset/names.h"
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
@@ -18,8 +19,6 @@ namespace ick {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-std::string named(const std::string& column) { return "column \"" + column + "\""; }
 
 // "" where missing.
 std::string level_text(const Column& column, std::int64_t row) {
