@@ -9,6 +9,7 @@
 
 #include "dataset/names.h"
 #include "dataset/recipe.h"
+#include "dataset/row_columns.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -295,6 +296,12 @@ at::Tensor Dataset::complete() const {
     if (each) whole = whole.logical_and(each->number != RowImages::kMissing);
   }
   return whole;
+}
+
+void check_row_columns(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
+  fit_row_column(table, plan.weights, "weights", use);
+  fit_row_column(table, plan.offset, "offset", use);
+  fit_row_column(table, plan.error, "error", use);
 }
 
 Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {

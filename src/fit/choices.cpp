@@ -48,6 +48,10 @@ void check_row_terms(const Formula& formula, const Likelihood& likelihood, const
       refuse(formula.error, "error(...) is in the target's units and is not added to the noise of " +
                                 formula.transform + "(" + formula.target + "); leave one of them out");
     }
+    if (!o.noise_formula.empty()) {
+      refuse(formula.error,
+             "error(...) and " + setting("noise_formula") + " both say what the noise of a row is; leave one out");
+    }
     if (!has_part) refuse(formula.error, "error(...) has no part in " + setting("posterior", o.posterior));
   }
   if (formula.weights.exists() && !has_part) {

@@ -153,10 +153,12 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   const auto judged = [&](const at::Tensor& all) { return all.defined() ? all.index_select(0, index) : all; };
   const at::Tensor mean = judged(unseen.mean), variance = judged(known_variance), y = judged(unseen.y);
   const at::Tensor weights = judged(unseen.rows.row_weights()), offset = judged(unseen.rows.row_offset());
+  // s has the target's units where the link is the identity, else it is a pure number.
+  const double unit = model.likelihood->link == Link::identity ? outcome.training.sd : 1.0;
   double noise = o.noise;
   const bool known = outcome.noise > 0.0 && (engine_named(o.posterior).kernels_only || !validated) && !shape.defined();
   if (noise == 0.0) {
-    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), outcome.training.sd, weights);
+    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), unit, weights);
   }
   const double kept_sd = model.encoder.target_scaling.sd;
   model.noise = noise / kept_sd;
@@ -176,8 +178,8 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   }
   model.calibration = Calibration(std::move(scores));
   result.report.validation =
-      score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, outcome.training.sd}, {},
-            weights.defined() ? span_of(weights) : std::span<const double>());
+      score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, shifted ? 0.0 : outcome.training.sd},
+            {}, weights.defined() ? span_of(weights) : std::span<const double>());
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
     const std::string found = transformed(*find_transform(formula.transform), formula.target);
     throw UsageError("found a formula of " + found + "; expected sigma ~ ...");
   }
+  if (formula.weights.exists() || formula.offset.exists() || formula.error.exists()) {
+    throw UsageError("weights(...), offset(...) and error(...) belong to the target's formula; leave them out here");
+  }
   if (table.find("sigma") != nullptr) {
     throw UsageError("the table has a column named sigma, which here means the noise; rename the column");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "dataset/row_columns.h"
 #include "fit/choices.h"
 #include "fit/noise.h"
 #include "ick/base/error.h"
@@ -243,6 +244,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
   if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
   plan.notes.with_gaps = with_target - count_of(usable);
+  check_row_columns(table, encoder_plan(plan.spec, plan.options), usable);
   check_places(plan.spec, table, usable);
   plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
   plan.training = usable;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "ick/base/seed.h"
 #include "likelihood/gaussian.h"
@@ -12,13 +13,10 @@ namespace ick {
 
 namespace {
 
-// Beyond these, a normal score is no number that a double can tell.
-constexpr double kLeastTail = 1e-300, kFurthest = 37.0;
+// Probabilities that a normal score can be told from: below, and one less the smallest difference from one.
+constexpr double kLeastTail = 1e-300, kMost = 1.0 - 0x1p-53;
 
-double score_of(double p) {
-  if (p <= kLeastTail) return -kFurthest;
-  return p >= 1.0 ? kFurthest : normal_quantile(p);
-}
+double score_of(double p) { return normal_quantile(std::clamp(p, kLeastTail, kMost)); }
 
 // sd (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi)), z = (y - mean) / sd (Gneiting and Raftery 2007, 4.2);
 // 2 Phi(z) - 1 = erf(z / sqrt 2).
@@ -34,7 +32,7 @@ double log_normal_crps(double y, double mean, double z, double scale) {
          2.0 * mean * (normal_cdf(z - scale) - normal_cdf(-scale / std::numbers::sqrt2));
 }
 
-// Gauss and Legendre's rule with 16 points on four panels between low and high.
+// Gauss and Legendre's rule with 16 points between low and high.
 template <class Function>
 double integral(const Function& f, double low, double high) {
   constexpr std::array kAt = {0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863,
@@ -43,14 +41,10 @@ double integral(const Function& f, double low, double high) {
   constexpr std::array kWeight = {0.1894506104550684963, 0.1826034150449235889, 0.1691565193950025382,
                                   0.1495959888165767321, 0.1246289712555338721, 0.0951585116824927848,
                                   0.0622535239386478929, 0.0271524594117540949};
-  constexpr int kPanels = 4;
   double total = 0.0;
-  const double half = 0.5 * (high - low) / kPanels;
-  for (int panel = 0; panel < kPanels; ++panel) {
-    const double middle = low + (2.0 * panel + 1.0) * half;
-    for (std::size_t i = 0; i < kAt.size(); ++i) {
-      total += half * kWeight[i] * (f(middle - half * kAt[i]) + f(middle + half * kAt[i]));
-    }
+  const double half = 0.5 * (high - low), middle = 0.5 * (high + low);
+  for (std::size_t i = 0; i < kAt.size(); ++i) {
+    total += half * kWeight[i] * (f(middle - half * kAt[i]) + f(middle + half * kAt[i]));
   }
   return total;
 }
@@ -107,7 +101,7 @@ double Predictive::conformity(double y, double location, double scale) const {
 }
 
 double Predictive::bound(double h, double location, double scale) const {
-  if (!of_->symmetric) return quantile(normal_cdf(h), location, scale);
+  if (!of_->symmetric) return quantile(std::clamp(normal_cdf(h), kLeastTail, kMost), location, scale);
   const double end = transform_->inverse(location + h * scale);
   return of_->target == TargetKind::count ? std::max(0.0, end) : end;
 }
@@ -118,12 +112,25 @@ double Predictive::crps(double y, double location, double scale) const {
   if (is_normal(*of_) && transform_->name == "log") {
     return log_normal_crps(y, moments(location, scale).mean, z, scale);
   }
-  constexpr double kTail = 1e-9;
-  const double low = std::min(y, quantile(kTail, location, scale));
-  const double high = std::max(y, quantile(1.0 - kTail, location, scale));
   const auto below = [&](double t) { return std::pow(cdf(t, location, scale), 2.0); };
   const auto above = [&](double t) { return std::pow(1.0 - cdf(t, location, scale), 2.0); };
-  if (!of_->is_discrete() || high - low > 10'000.0) return integral(below, low, y) + integral(above, y, high);
+  // Panels between quantiles, so that heavy tails are followed, and y.
+  constexpr std::array kTails = {1e-9, 1e-6, 1e-4, 1e-2, 0.1, 0.5};
+  std::vector<double> ends = {y};
+  for (const double p : kTails) {
+    ends.push_back(quantile(p, location, scale));
+    ends.push_back(quantile(1.0 - p, location, scale));
+  }
+  std::sort(ends.begin(), ends.end());
+  const double low = ends.front(), high = ends.back();
+  if (!of_->is_discrete() || high - low > 10'000.0) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      if (ends[i + 1] == ends[i]) continue;
+      sum += ends[i + 1] <= y ? integral(below, ends[i], ends[i + 1]) : integral(above, ends[i], ends[i + 1]);
+    }
+    return sum;
+  }
   double sum = 0.0;  // F is constant from one count to the next
   for (double t = low; t < high; t += 1.0) sum += t < y ? below(t) : above(t);
   return sum;

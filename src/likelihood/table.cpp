@@ -69,6 +69,12 @@ void add_likelihood(const Likelihood& likelihood) {
     throw UsageError("likelihood \"" + name + "\": a name, cost, and (but for classes) moments, noise, log_density, " +
                      "cdf and quantile are needed");
   }
+  // Offsets and validation scores rely on it.
+  const bool number = likelihood.target == TargetKind::number, identity = likelihood.link == Link::identity;
+  const bool classes_link = likelihood.link == Link::softmax || likelihood.link == Link::probit;
+  if (!likelihood.has_classes() && (number != identity || classes_link)) {
+    throw UsageError("likelihood \"" + name + "\": targets of any number have the link identity, others log or logit");
+  }
   const std::lock_guard lock(table_mutex());
   if (find_in_table(likelihood.name) != nullptr) {
     throw UsageError("there is a likelihood named \"" + name + "\" already; give another name");
@@ -83,7 +89,8 @@ double function_at_mean(const Likelihood& likelihood, double mean) {
     case Link::softmax:
       return mean;
     case Link::log:
-      return std::log(std::fmax(mean, 1e-3));  // no event so far says little about the next
+      // no event so far says little about the next
+      return std::log(likelihood.target == TargetKind::count ? std::fmax(mean, 1e-3) : mean);
     case Link::logit:
       return std::log(mean) - std::log1p(-mean);
     case Link::probit:

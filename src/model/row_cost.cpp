@@ -22,8 +22,10 @@ class RowCosts : public torch::autograd::Function<RowCosts> {
     const auto& of = *reinterpret_cast<const Likelihood*>(likelihood);
     const std::int64_t members = f.size(0), rows = f.size(1), outputs = f.dim() == 3 ? f.size(2) : 1;
     const at::Tensor functions = f.detach().to(at::kDouble).contiguous();
-    // A target is as exact as the function it is compared with.
-    const at::Tensor targets = y.detach().to(f.scalar_type()).to(at::kDouble).expand({members, rows}).contiguous();
+    // A number is as exact as the function it is compared with.
+    const bool rounded = of.target == TargetKind::number;
+    const at::Tensor targets =
+        (rounded ? y.detach().to(f.scalar_type()) : y.detach()).to(at::kDouble).expand({members, rows}).contiguous();
     const bool scaled = log_scale.numel() > 0;
     const at::Tensor scales = scaled ? log_scale.detach().contiguous() : at::Tensor();
     const at::Tensor errors = error.numel() > 0 ? error.contiguous() : at::Tensor();

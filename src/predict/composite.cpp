@@ -173,7 +173,7 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, co
   const Dataset rows = encode(table, lenient(encoder), false);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = rows.select(index);
-  const at::Tensor f = draws_at(*posterior, some, wanted.count, wanted.seed);  // (S, m)
+  const at::Tensor f = draws_at(*posterior, *likelihood, some, wanted.count, wanted.seed);  // (S, m)
   const bool identity = likelihood->link == Link::identity;
   const at::Tensor offset = some.row_offset();
   const at::Tensor mean = mean_at(*likelihood, offset.defined() ? f + offset : f);
@@ -231,8 +231,7 @@ Scores CompositePredictor::scores_of(const Table& table, const Dataset& rows) co
   const Prediction p = in_units(mean, variance, noise_variance(table, rows, mean), 0.9, rows.row_offset());
   const auto half_width = [&](double level) { return calibration.half_width(level); };
   const at::Tensor weights = rows.row_weights();
-  return score(predictive(), observed(table, rows), p.location, p.scale,
-               {encoder.target_summary.mean, encoder.target_summary.sd}, half_width,
+  return score(predictive(), observed(table, rows), p.location, p.scale, training_moments(), half_width,
                weights.defined() ? to_vector(weights) : std::vector<double>());
 }
 

@@ -83,11 +83,12 @@ Evaluation Predictor::evaluate(const Table& table, double level, EncodingNotes* 
   std::vector<double> y, location, scale, weights;
   for (std::int64_t i = 0; i < table.rows; ++i) {
     const double value = target.values[i];
-    if (!std::isfinite(value) || !std::isfinite(p.scale[i])) continue;
+    const double weight = weighted ? row_weight(table, i) : 1.0;
+    if (!std::isfinite(value) || !std::isfinite(p.scale[i]) || !(weight > 0.0)) continue;
     found.rows.push_back(i);
     found.inside[i] = value >= p.lower[i] && value <= p.upper[i];
     y.push_back(value), location.push_back(p.location[i]), scale.push_back(p.scale[i]);
-    if (weighted) weights.push_back(row_weight(table, i));
+    if (weighted) weights.push_back(weight);
   }
   if (found.rows.empty()) refuse_nothing(this->target().name);
   found.scores = score(

@@ -76,6 +76,27 @@ TEST(Api, DrawsAreOfThePredictiveDistribution) {
   }
 }
 
+// Few features leave much of the kernel out; draws have that, too, for every engine that draws numbers.
+TEST(Api, DrawsHaveWhatFeaturesMiss) {
+  const Table table = weeks(120);
+  for (const char* posterior : {"ensemble", "nngp", "ntk", "laplace"}) {
+    FitOptions options;
+    options.posterior = posterior;
+    options.epochs = 5;
+    options.layers = {16};
+    options.members = std::string(posterior) == "laplace" ? 1 : 40;
+    const Fitted fitted = fit(table, "y ~ mlp(load) * rbf(day, points=4)", options);
+    const Prediction p = fitted->predict(table);
+    const auto drawn = fitted->draw(table, {.count = 2000, .seed = 5, .noise = false});
+    for (const std::size_t row : {10u, 77u}) {
+      double sum = 0.0, squares = 0.0;
+      for (const auto& each : drawn) sum += each[row], squares += each[row] * each[row];
+      const double mean = sum / 2000.0, sd = std::sqrt(squares / 2000.0 - mean * mean);
+      EXPECT_NEAR(sd / p.function_sd[row], 1.0, 0.12) << posterior;
+    }
+  }
+}
+
 // Neighbouring rows of one draw belong to one function: their difference varies less than independent ones would.
 TEST(Api, DrawsAreFunctions) {
   const Table table = weeks(150);

@@ -193,6 +193,54 @@ TEST(Transforms, PredictInTheTargetsUnits) {
   }
 }
 
+// The noise of a positive target is relative: the same in euros and in millions of euros.
+TEST(Likelihoods, RelativeNoiseHasNoUnit) {
+  Random random(4);
+  std::vector<double> x, y;
+  for (int i = 0; i < 300; ++i) {
+    x.push_back(random.normal());
+    const double m = std::exp(0.4 * x.back());
+    y.push_back(likelihood_named("gamma").quantile(random.uniform(), {m, 0.3 * m}));
+  }
+  FitOptions options;
+  options.likelihood = "gamma";
+  options.members = 1;
+  for (const double unit : {1e-6, 1.0, 1e7}) {
+    std::vector<double> scaled;
+    for (const double each : y) scaled.push_back(unit * each);
+    const Fit fit = fit_model(make_table({{"x", x}, {"y", scaled}}), "y ~ mlp(x)", options);
+    EXPECT_NEAR(fit.model.noise, 0.3, 0.1) << unit;
+    EXPECT_NEAR(fit.model.predict(make_table({{"x", {0.0}}})).mean[0] / unit, 1.0, 0.2) << unit;
+  }
+}
+
+// A weight that makes no sense is refused before anything is trained, wherever its row is used.
+TEST(RowTerms, AreCheckedInAllRows) {
+  std::vector<double> weights(100, 1.0);
+  weights[97] = 0.0;
+  const Table table = with_columns(line(100, 1.0, 0.1, 1), {{"w", weights}, {"t", normal_numbers(100, 2)}});
+  int planned = 0;
+  FitHooks hooks;
+  hooks.planned = [&](const FitPlan&) { ++planned; };
+  for (const char* holdout : {"none", "random=90%"}) {
+    FitOptions options;
+    options.holdout = parse_split(holdout);
+    EXPECT_THROW(fit_model(table, parse_formula("y ~ mlp(x) + weights(w)"), options, hooks), DataError);
+  }
+  EXPECT_EQ(planned, 0);
+}
+
+// A constant does not know the offset: there is nothing to compare with.
+TEST(RowTerms, NoTrivialModelWithAnOffset) {
+  Table table = line(80, 1.0, 0.2, 2);
+  std::vector<double> offset, y;
+  for (int i = 0; i < 80; ++i) offset.push_back(1000.0 + i), y.push_back(table.columns[1].values[i] + offset.back());
+  table.columns[1].values = y;
+  table = with_columns(table, {{"o", offset}});
+  const Fit fit = fit_model(table, "y ~ linear(x) + offset(o)");
+  EXPECT_TRUE(std::isnan(fit.model.evaluate(table).scores.msll));
+}
+
 // The likelihoods that are new: mean and coverage on data drawn from them.
 TEST(Likelihoods, NewOnesLearnTheirOwnData) {
   struct Case {

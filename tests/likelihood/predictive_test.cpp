@@ -118,6 +118,34 @@ INSTANTIATE_TEST_SUITE_P(All, PredictiveLaw,
                            return of.param.likelihood + (of.param.transform.empty() ? "" : "_" + of.param.transform);
                          });
 
+// Integral of (F(t) - [t >= y])^2 over a fine grid, far into the tails, which are heavy.
+TEST(Predictive, RankedProbabilityOfStudentFollowsItsTails) {
+  const Predictive student = predictive("student");
+  const Likelihood& of = likelihood_named("student");
+  for (const double y : {0.0, 1.0, 3.5}) {
+    double sum = 0.0;
+    constexpr double kStep = 1e-3;
+    for (double t = -60.0 + 0.5 * kStep; t < 60.0; t += kStep) {
+      const double f = of.cdf(t, {0.0, 1.0}) - (t >= y ? 1.0 : 0.0);
+      sum += f * f * kStep;
+    }
+    EXPECT_NEAR(student.crps(y, 0.0, 1.0) / sum, 1.0, 1e-4) << y;
+  }
+}
+
+// A row so far out that its distribution function is one has a finite score, and its interval finite ends.
+TEST(Predictive, FarOutIsFinite) {
+  for (const char* name : {"gamma", "negative_binomial", "beta"}) {
+    const Predictive law = predictive(name);
+    const Moments m = typical(likelihood_named(name), "");
+    const double far = name[0] == 'b' ? 1.0 - 1e-12 : 1000.0, distance = law.conformity(far, m.mean, m.sd);
+    EXPECT_GT(distance, 3.0) << name;
+    EXPECT_LT(distance, 40.0) << name;
+    EXPECT_TRUE(std::isfinite(law.bound(distance, m.mean, m.sd))) << name;
+    EXPECT_TRUE(std::isfinite(law.bound(-37.0, m.mean, m.sd))) << name;
+  }
+}
+
 // The exponential of a Student variable has no mean, and no ranked probability score: transformed targets are Gaussian.
 TEST(Predictive, TransformedTargetsAreGaussian) {
   const Predictive student = predictive("student", "log"), gaussian = predictive("gaussian", "log");

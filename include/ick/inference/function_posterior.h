@@ -31,9 +31,10 @@ class FunctionPosterior {
   // miss of the kernels in the variance. Offsets of other links are part of it.
   virtual FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const = 0;
 
-  // `count` draws of the function at these rows, which go together: (S, B) in float64. The same seed gives the same
-  // functions for any rows.
-  virtual at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const = 0;
+  // `count` draws of the function f at these rows, without offsets, which go together: (S, B) in float64. The same seed
+  // gives the same functions for any rows. Their moments are those of at(), as many members as there are.
+  virtual at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
+                           std::uint64_t seed) const = 0;
 
   // What a model folder keeps of it besides the model's weights.
   virtual TensorState tensors() const { return {}; }
@@ -56,6 +57,7 @@ FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood&
 // The function of each member, with offsets: of one output (E, n), else (E, n, C), in float32.
 at::Tensor member_functions(const Model& model, const Dataset& rows);
 // (S, n)
-at::Tensor draws_at(const FunctionPosterior& posterior, const Dataset& rows, std::int64_t count, std::uint64_t seed);
+at::Tensor draws_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows,
+                    std::int64_t count, std::uint64_t seed);
 
 }  // namespace ick

@@ -46,7 +46,11 @@ struct CompositePredictor : Predictor {
   const std::vector<std::string>& classes() const override { return encoder.classes; }
   Predictive predictive() const override { return {*likelihood, *encoder.transform}; }
   const Calibration& interval_calibration() const override { return calibration; }
-  Moments training_moments() const override { return {encoder.target_summary.mean, encoder.target_summary.sd}; }
+  // Without a spread where targets are taken less an offset, which a constant does not know.
+  Moments training_moments() const override {
+    const bool shifted = encoder.offset && encoder.offset_in_target();
+    return {encoder.target_summary.mean, shifted ? 0.0 : encoder.target_summary.sd};
+  }
   bool has_weights() const override { return encoder.weights.has_value(); }
   double row_weight(const Table& table, std::int64_t row) const override;
   std::vector<std::string> support_names() const override;

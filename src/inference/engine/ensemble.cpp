@@ -35,13 +35,15 @@ class EnsemblePosterior : public FunctionPosterior {
   }
 
   // Members in turn, from one drawn at random, and what features miss by itself in each row.
-  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
+  at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
+                   std::uint64_t seed) const override {
     const auto [f, missed] = model().with_missed_variance(batch);  // (E, B)
     const std::int64_t first = Random(seed_for(seed, "member")).below(model().members());
     const at::Tensor which = (at::arange(count, at::kLong) + first).remainder(model().members());
     const at::Tensor drawn = f.to(at::kDouble).index_select(0, which);
-    return counts_missed_ ? drawn + missed.index_select(0, which).sqrt() * independent_normals(batch, count, seed)
-                          : drawn;
+    return counts_missed_ && likelihood.link == Link::identity
+               ? drawn + missed.index_select(0, which).sqrt() * independent_normals(batch, count, seed)
+               : drawn;
   }
 
  private:

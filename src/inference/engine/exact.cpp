@@ -33,7 +33,7 @@ class ExactPosterior : public FunctionPosterior {
     return {members(batch, likelihood).mean(0), learned + model().missed_variance(batch)[0]};
   }
 
-  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
+  at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     const at::Tensor phi = model().linear_features(batch.x)[0];
     const at::Tensor whitened = at::linalg_solve_triangular(factor_, phi.t(), false);  // (P + 1, B)
     const at::Tensor mean = model()(batch).to(at::kDouble).mean(0);

@@ -24,7 +24,7 @@ class LaplacePosterior : public FunctionPosterior {
     return {members(batch, likelihood)[0], direct_(model(), batch)};
   }
 
-  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
+  at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     const DirectVariance::Parts parts = direct_.parts(model(), batch);
     const at::Tensor f = model()(batch)[0].to(at::kDouble);  // (B)
     return f + std::sqrt(amplitude()) * (function_normals(count, parts.learned.size(0), seed).matmul(parts.learned) +

@@ -18,23 +18,31 @@ class NngpPosterior : public FunctionPosterior {
 
   FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
     FunctionMoments found = moments_of_draws(members(batch, likelihood));
-    const Pairs layers = model().last_layers(batch, LayerPrior::start);
-    const std::vector<at::Tensor> residual = model().residuals(batch.x);
-    for (std::size_t t = 0; t < residual.size(); ++t) {
-      if (!residual[t].defined()) continue;
-      const at::Tensor missed = layers[t].left.defined() ? residual[t] * layers[t].left.square().sum(2) : residual[t];
-      found.variance = found.variance + amplitude_ * missed.mean(0);
-    }
+    found.variance = found.variance + missed(batch);
     return found;
   }
 
-  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
-    return some_members(model()(batch).to(at::kDouble), count, seed);
+  at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
+    return some_members(model()(batch).to(at::kDouble), count, seed) +
+           missed(batch).sqrt() * independent_normals(batch, count, seed);
   }
 
   double amplitude() const override { return amplitude_; }
 
  private:
+  // The variance that features leave out of kernels, all outputs alike: (B)
+  at::Tensor missed(const Batch& batch) const {
+    at::Tensor total = at::zeros({batch.x.size(0)}, at::kDouble);
+    const Pairs layers = model().last_layers(batch, LayerPrior::start);
+    const std::vector<at::Tensor> residual = model().residuals(batch.x);
+    for (std::size_t t = 0; t < residual.size(); ++t) {
+      if (!residual[t].defined()) continue;
+      const at::Tensor each = layers[t].left.defined() ? residual[t] * layers[t].left.square().sum(2) : residual[t];
+      total = total + amplitude_ * each.mean(0);
+    }
+    return total;
+  }
+
   double amplitude_;
 };
 

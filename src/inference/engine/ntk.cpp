@@ -20,13 +20,12 @@ class NtkPosterior : public FunctionPosterior {
 
   FunctionMoments at(const Batch& batch, const Likelihood&) const override {
     FunctionMoments found = moments_of_draws(functions(batch));
-    const Pairs missed = model().tangents(batch, Model::Part::missed);
-    if (!missed.empty()) found.variance = found.variance + amplitude_ * diagonal(missed).mean(0);
+    found.variance = found.variance + missed(batch);
     return found;
   }
 
-  at::Tensor draws(const Batch& batch, std::int64_t count, std::uint64_t seed) const override {
-    return some_members(functions(batch), count, seed);
+  at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
+    return some_members(functions(batch), count, seed) + missed(batch).sqrt() * independent_normals(batch, count, seed);
   }
 
   TensorState tensors() const override {
@@ -40,6 +39,13 @@ class NtkPosterior : public FunctionPosterior {
  private:
   at::Tensor functions(const Batch& batch) const {  // (E, B)
     return product(model().tangents(batch), weights_).to(at::kDouble);
+  }
+
+  // The variance that features leave out of kernels: (B)
+  at::Tensor missed(const Batch& batch) const {
+    const Pairs left_out = model().tangents(batch, Model::Part::missed);
+    return left_out.empty() ? at::zeros({batch.x.size(0)}, at::kDouble)
+                            : (amplitude_ * diagonal(left_out).mean(0)).to(at::kDouble);
   }
 
   std::vector<at::Tensor> weights_;
