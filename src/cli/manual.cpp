@@ -51,19 +51,20 @@ std::string troff(const std::string& text) {
   return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
 
-// A long list of words may be broken behind each bar.
-std::string breakable(std::string words) {
-  for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 3) words.replace(at, 1, "|\\:");
-  return words;
-}
-
 void print_options(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    const std::string type =
-        option->get_items_expected_max() == 0 ? "" : " \\fI" + breakable(troff(option->get_type_name())) + "\\fR";
+    // A long list of words, "TEXT:a|b", stands in the text, where lines can be broken.
+    constexpr std::size_t kLongest = 40;
+    std::string kind = option->get_items_expected_max() == 0 ? "" : option->get_type_name(), choices;
+    if (const std::size_t colon = kind.find(':'); kind.size() > kLongest && colon != std::string::npos) {
+      choices = "; one of " + kind.substr(colon + 1);
+      kind.resize(colon);
+      for (std::size_t bar; (bar = choices.find('|')) != std::string::npos;) choices.replace(bar, 1, ", ");
+    }
+    const std::string type = kind.empty() ? "" : " \\fI" + troff(kind) + "\\fR";
     std::string names = troff(option->get_name(false, true));
     for (std::size_t comma; (comma = names.find(",\\-")) != std::string::npos;) names.replace(comma, 1, "\\fR, \\fB");
-    fmt::print(".TP\n\\fB{}\\fR{}\n{}", names, type, troff(option->get_description()));
+    fmt::print(".TP\n\\fB{}\\fR{}\n{}", names, type, troff(option->get_description() + choices));
     if (!option->get_default_str().empty()) fmt::print(" (default {})", troff(option->get_default_str()));
     fmt::print("\n");
   }
