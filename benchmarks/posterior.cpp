@@ -121,7 +121,7 @@ void members_step(benchmark::State& state) {
     ick::Trainer trainer;
     Side(const Task& task, const ick::FitOptions& options, std::int64_t members, const ick::FitHooks& hooks)
         : model(task.spec, task.encoder, task.rows, {members, 0, {}}),
-          trainer(model, options, task.rows, nullptr, 1.0, hooks, "bench") {}
+          trainer(model, ick::likelihood_objective(model, options), options, task.rows, nullptr, 1.0, hooks, "bench") {}
   };
   Side one(task, options, 1, hooks), all(task, options, members, hooks);
   const at::Tensor index = at::arange(batch, at::kLong);

@@ -102,7 +102,8 @@ void step(benchmark::State& state) {
   options.weight_decay = 0.0;
   options.batch = work.batch, options.epochs = 1, options.learning_rate = 1e-3;
   const ick::FitHooks hooks;
-  ick::Trainer trainer(model, options, task.rows, nullptr, 1.0, hooks, "bench");
+  ick::Trainer trainer(model, ick::likelihood_objective(model, options), options, task.rows, nullptr, 1.0, hooks,
+                       "bench");
   const ick::Batch batch = trainer.batch_of(at::arange(work.batch, at::kLong));
 
   std::optional<double> rival = rival_us(work.name);

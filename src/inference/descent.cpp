@@ -35,7 +35,7 @@ FitBytes descent_bytes(const FitSizes& sizes, const FitOptions& options) {
 
 Engine::Seconds descent_seconds(Model& model, const FitOptions& options, const Dataset& some, double rows) {
   const FitHooks hooks;
-  Trainer trainer(model, options, some, nullptr, 1.0, hooks, "estimate");
+  Trainer trainer(model, likelihood_objective(model, options), options, some, nullptr, 1.0, hooks, "estimate");
   const Batch batch = trainer.batch_of(at::arange(std::min(options.batch, some.size()), at::kLong));
   trainer.step(batch);  // the first has everything to allocate
   constexpr int kSteps = 5;

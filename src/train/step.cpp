@@ -64,19 +64,19 @@ int chunks_of(std::int64_t rows) { return static_cast<int>((rows + kChunkRows - 
 
 }  // namespace
 
-bool FusedStep::fits(const Model& model, const FitOptions& options) {
-  if (options.own_kernels) return false;
+bool FusedStep::fits(const Model& model) {
+  if (model.own_kernels()) return false;
   for (const NamedTensor& each : model.network_parameters()) {
     if (each.value.scalar_type() != at::kFloat) return false;
   }
   return shapes_of(model).has_value();
 }
 
-FusedStep::FusedStep(const Model& model, const FitOptions& options, at::Tensor log_noise)
+FusedStep::FusedStep(const Model& model, const Likelihood& likelihood, at::Tensor log_noise)
     : terms_(*shapes_of(model)),
       members_(model.members()),
       outputs_(model.outputs()),
-      likelihood_(likelihood_of(options)),
+      likelihood_(likelihood),
       log_noise_(std::move(log_noise)),
       parameters_(model.network_parameters()),
       losses_(static_cast<std::size_t>(members_)) {
@@ -181,7 +181,8 @@ FusedCost FusedStep::differentiate(int worker, const Chunk& chunk, const Work& w
   target.likelihood = &likelihood_;
   target.y = batch.y.data_ptr<double>() + (batch.y.dim() == 2 ? chunk.member * count : 0) + chunk.first;
   if (batch.weights.defined()) target.weights = batch.weights.data_ptr<float>() + chunk.member * count + chunk.first;
-  if (batch.offset.defined()) target.offset = batch.offset.data_ptr<double>() + chunk.first;
+  const bool shifts = batch.offset.defined() && likelihood_.link != Link::identity;  // else the target is less it
+  if (shifts) target.offset = batch.offset.data_ptr<double>() + chunk.first;
   if (batch.error.defined()) target.error = batch.error.data_ptr<double>() + chunk.first;
   if (log_noise_.defined()) target.log_scale = log_noise_.data_ptr<double>()[chunk.member];
   target.each = 1.0 / static_cast<double>(work.rows);

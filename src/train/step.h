@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "ick/likelihood/likelihood.h"
 #include "ick/model/model.h"
-#include "ick/train/options.h"
 #include "model/fused_model.h"
 
 namespace ick {
@@ -19,10 +19,10 @@ class FusedStep {
  public:
   // Whether all of the model can be done so: mlp networks without dropout or norm, in float32, kernels that classes
   // share. What kernels are and how features are made of them does not matter.
-  static bool fits(const Model& model, const FitOptions& options);
+  static bool fits(const Model& model);
 
   // After the parameters' gradients are where they stay. log_noise (E), with its gradient, or undefined.
-  FusedStep(const Model& model, const FitOptions& options, at::Tensor log_noise);
+  FusedStep(const Model& model, const Likelihood& likelihood, at::Tensor log_noise);
 
   struct Members {
     std::int64_t first = 0, end = 0;

@@ -13,7 +13,6 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
-#include "model/row_cost.h"
 #include "train/epochs.h"
 #include "train/gather.h"
 
@@ -26,22 +25,19 @@ std::int64_t rows_in(const Batch& batch) { return batch.whole > 0 ? batch.whole 
 
 }  // namespace
 
-Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation,
-                 double unit, const FitHooks& hooks, std::string phase)
+Trainer::Trainer(Model& model, std::unique_ptr<Objective> objective, const FitOptions& options, const Dataset& training,
+                 const Dataset* validation, double unit, const FitHooks& hooks, std::string phase)
     : model_(model),
+      objective_(std::move(objective)),
       options_(options),
-      likelihood_(likelihood_of(options)),
       training_(training),
       validation_(validation),
       unit_(unit),
       hooks_(hooks),
       phase_(std::move(phase)),
       rate_(options.learning_rate),
+      scheduled_(options.epochs),
       steps_per_epoch_((training.size() + options.batch - 1) / options.batch) {
-  constexpr double kStartVariance = 0.1;  // s^2, of a standardised target
-  if (likelihood_.learns_scale) {
-    log_noise_ = at::full({model.members()}, std::log(kStartVariance), at::kDouble).requires_grad_(true);
-  }
   if (options_.kernels == KernelTraining::held) {
     features_ = held_features(training_);
     if (validation_ != nullptr) validation_features_ = held_features(*validation_);
@@ -58,9 +54,7 @@ Trainer::Trainer(Model& model, const FitOptions& options, const Dataset& trainin
   }
   perturb();
   make_groups();
-  if (options_.path == Path::fused && training_.images.empty() && FusedStep::fits(model_, options_)) {
-    fused_ = std::make_unique<FusedStep>(model_, options_, log_noise_);
-  }
+  if (options_.path == Path::fused && training_.images.empty()) fused_ = objective_->fused(model_);
   // Kernels that are learned take their gradients of all members at once.
   const bool apart = fused_ != nullptr && !learns_kernels();
   sharing_ = std::make_unique<Sharing>(hooks_.ranks, model_.members(), apart);
@@ -150,7 +144,6 @@ Batch Trainer::batch_of(const at::Tensor& index, std::vector<at::Tensor> inputs)
     const at::Tensor own = row_weights.to(at::kFloat);
     batch.weights = (batch.weights.defined() ? batch.weights * own : own.expand({model_.members(), -1})).contiguous();
   }
-  if (likelihood_.link == Link::identity) batch.offset = at::Tensor();  // targets are taken less it
   return batch;
 }
 
@@ -187,17 +180,14 @@ void Trainer::make_groups() {
   if (options_.kernels != KernelTraining::held) {
     for (const NamedTensor& each : model_.kernel_parameters()) kernel.push_back(each.value);
   }
-  if (log_noise_.defined()) kernel.push_back(log_noise_);
+  for (const at::Tensor& each : objective_->parameters()) kernel.push_back(each);
   if (!decaying.empty()) groups_.push_back(flatten("decaying", decaying, 1.0, options_.weight_decay));
   groups_.push_back(flatten("steady", steady, 1.0, 0.0));
   if (!kernel.empty()) groups_.push_back(flatten("kernel", kernel, options_.kernel_rate, 0.0));
 }
 
 at::Tensor Trainer::loss(const Batch& batch, const std::optional<at::Generator>& training) const {
-  at::Tensor f = model_(batch, training);  // (E, B) or (E, B, C)
-  if (batch.offset.defined()) f = f + batch.offset.to(f.scalar_type());
-  const at::Tensor each = row_costs(likelihood_, f, batch.y, log_noise_, batch.error);
-  return (batch.weights.defined() ? each * batch.weights : each).mean(1);
+  return objective_->loss(model_, batch, training);
 }
 
 // Each member's gradient over all its parameters is brought down to the norm asked for.
@@ -284,8 +274,26 @@ at::Tensor Trainer::functions(const Batch& batch) const {
   return fused_->functions(batch, known ? batch.features : model_.features_at(batch.x));
 }
 
+double Trainer::validate() const {
+  if (validation_ == nullptr) return std::numeric_limits<double>::quiet_NaN();
+  at::NoGradGuard no_grad;
+  const std::int64_t rows = validation_->size(), block = validation_->block(4096), blocks = (rows + block - 1) / block;
+  Objective::Sum sum;
+  for (std::int64_t first = 0; first < rows; first += block) {
+    if (!sharing_->takes(first / block, blocks)) continue;
+    const std::int64_t count = std::min(block, rows - first);
+    Batch batch = ick::batch_of(*validation_, first, count);
+    for (const at::Tensor& each : validation_features_) {
+      batch.features.push_back(each.defined() ? each.narrow(1, first, count) : each);
+    }
+    const Objective::Sum more = objective_->validate(functions(batch), batch);
+    sum.cost += more.cost, sum.weight += more.weight;
+  }
+  return objective_->score(sharing_->total(sum.cost) / sharing_->total(sum.weight), unit_);
+}
+
 double Trainer::rate_at(std::int64_t step) const {
-  const auto total = static_cast<double>(options_.epochs * steps_per_epoch_);
+  const auto total = static_cast<double>(scheduled_ * steps_per_epoch_);
   const double at = static_cast<double>(step) / std::max(total, 1.0);
   switch (options_.schedule) {
     case Schedule::onecycle:
@@ -322,7 +330,7 @@ void Trainer::report(std::int64_t end, double validation, double seconds, double
   if (!hooks_.progress) return;
   Progress progress;
   progress.phase = phase_;
-  if (likelihood_.link != Link::identity) progress.measure = likelihood_.has_classes() ? "log_loss" : "nlpd";
+  progress.measure = objective_->measure();
   progress.epoch = epoch_;
   progress.epochs = end;
   progress.loss = loss_sum_ / static_cast<double>(training_.size());
@@ -383,6 +391,7 @@ void Trainer::run_epochs(std::int64_t last) {
   last_pause_ = next_pause_ = epoch_ * steps_per_epoch_ + step_;
   double rows = 0.0;
   const std::int64_t end = last > 0 ? std::min(last, options_.epochs) : options_.epochs;
+  scheduled_ = end;  // a run that ends earlier lowers its rate earlier
   const auto patient = [&] { return validation_ == nullptr || epoch_ - best_epoch_ < options_.patience; };
   while (epoch_ < end && patient()) {
     const std::uint64_t seed = seed_for(options_.seed, "epoch " + std::to_string(epoch_));
@@ -451,7 +460,5 @@ void Trainer::restore(const Checkpoint& from) {
     best_values_.push_back(tensor_of(from, "best.buffer" + std::to_string(b + 1)).clone());
   }
 }
-
-double Trainer::noise() const { return log_noise_.detach().exp().mean().sqrt().item<double>(); }
 
 }  // namespace ick

@@ -12,6 +12,7 @@
 #include "ick/train/fit_hooks.h"
 #include "ick/train/options.h"
 #include "train/loader.h"
+#include "train/objective.h"
 #include "train/optimiser.h"
 #include "train/row_order.h"
 #include "train/sharing.h"
@@ -19,13 +20,13 @@
 
 namespace ick {
 
-// Gradient descent on mini-batches. One object is one run through the epochs; everything it needs to be resumed is in
+// Gradient descent on mini-batches, of any objective. One object is one run through the epochs; everything it needs to be resumed is in
 // checkpoint().
 class Trainer {
  public:
   // `unit` turns standardised residuals into the target's units.
-  Trainer(Model& model, const FitOptions& options, const Dataset& training, const Dataset* validation, double unit,
-          const FitHooks& hooks, std::string phase);
+  Trainer(Model& model, std::unique_ptr<Objective> objective, const FitOptions& options, const Dataset& training,
+          const Dataset* validation, double unit, const FitHooks& hooks, std::string phase);
   ~Trainer();
 
   // To the end of epoch `last` (all of them when zero), or until patience is out; then back to the best epoch when
@@ -49,7 +50,7 @@ class Trainer {
 
   std::int64_t best_epoch() const { return best_epoch_; }
   std::int64_t epochs_done() const { return epoch_; }
-  double noise() const;  // sd, mean over members, of likelihoods that learn one
+  double noise() const { return objective_->noise(); }
   double waiting() const { return loader_ != nullptr ? loader_->waited() : 0.0; }  // seconds, for images
 
  private:
@@ -72,18 +73,18 @@ class Trainer {
   Batch next_batch(RowOrder& order);  // of the step that is due
 
   Model& model_;
+  std::unique_ptr<Objective> objective_;
   const FitOptions& options_;
-  const Likelihood& likelihood_;
   const Dataset& training_;
   const Dataset* validation_;
   double unit_;
   const FitHooks& hooks_;
   std::string phase_;
-  double rate_;  // of learning, now
+  double rate_;             // of learning, now
+  std::int64_t scheduled_;  // epochs over which the schedule runs
 
   std::vector<at::Tensor> features_, validation_features_;  // of each term, when kernels are held; else empty
   at::Tensor noise_, weights_;      // (E, n) of members that see rows differently; else undefined
-  at::Tensor log_noise_;            // (E) log s^2, a leaf, of likelihoods that learn one
   std::unique_ptr<Loader> loader_;  // when networks read images
   std::vector<ParameterGroup> groups_;
   std::vector<at::Tensor> buffers_;

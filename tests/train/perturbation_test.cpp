@@ -38,7 +38,7 @@ Seen seen(Perturbation perturbation, std::int64_t members, std::uint64_t seed, d
   const at::Tensor z = model->features_at(on.rows.x)[0].detach().to(at::kDouble);  // (E, n, p)
   EXPECT_EQ(z.size(2), kRows);
   const FitHooks hooks;
-  Trainer trainer(*model, options, on.rows, nullptr, unit, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, unit, hooks, "train");
   trainer.run();
   const at::Tensor gradient = parameter_of(*model, "term1.weight").grad().to(at::kDouble);
   const at::Tensor g = at::linalg_solve(z.transpose(1, 2), gradient.unsqueeze(2)).squeeze(2);

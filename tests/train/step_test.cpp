@@ -37,7 +37,7 @@ Outcome differentiate(const TrainCase& on, FitOptions options, Path path, std::i
   of.outputs = options.likelihood == "categorical" ? 3 : 1;
   Model model(on.spec, on.encoder, on.rows, of);
   const FitHooks hooks;
-  Trainer trainer(model, options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer trainer(model, likelihood_objective(model, options), options, on.rows, nullptr, 1.0, hooks, "train");
   EXPECT_EQ(trainer.fused(), path == Path::fused);
   Batch batch = batch_of(on.rows, 0, on.rows.size());
   if (change) change(batch);
@@ -116,20 +116,23 @@ TEST(FusedStep, EqualsAutogradWithWeightsAndTargetsOfMembers) {
 }
 
 TEST(FusedStep, LeavesToAutogradWhatItCannotDo) {
-  const auto fits = [](const std::string& formula, const std::function<void(FitOptions&)>& change = {}) {
+  const auto fits = [](const std::string& formula, bool own_kernels = false) {
     const TrainCase on(generic_table(50), formula);
-    FitOptions options = options_of();
-    if (change) change(options);
-    return FusedStep::fits(*on.model(2), options);
+    ModelOptions options;
+    options.members = 2;
+    options.outputs = own_kernels ? 3 : 1;
+    options.own_kernels = own_kernels;
+    return FusedStep::fits(Model(on.spec, on.encoder, on.rows, options));
   };
   EXPECT_TRUE(fits("y ~ mlp(a)"));
   EXPECT_FALSE(fits("y ~ mlp(a, dropout=0.5)"));
   EXPECT_FALSE(fits("y ~ mlp(a, norm=layer)"));
-  EXPECT_FALSE(fits("y ~ mlp(a)", [](FitOptions& o) { o.own_kernels = true; }));
+  EXPECT_TRUE(fits("y ~ mlp(a) * rbf(b)"));
+  EXPECT_FALSE(fits("y ~ mlp(a) * rbf(b)", true));
   const TrainCase on(generic_table(50), "y ~ mlp(a)");
   const auto model = on.model(1);
   to_double(*model);
-  EXPECT_FALSE(FusedStep::fits(*model, options_of()));
+  EXPECT_FALSE(FusedStep::fits(*model));
 }
 
 // Ten steps: rounding has not yet grown into anything.
@@ -141,7 +144,7 @@ TEST(FusedStep, TrainsAsAutogradDoes) {
     FitOptions options = options_of();
     options.path = path;
     const FitHooks hooks;
-    Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
     for (int step = 0; step < 10; ++step) trainer.step(batch_of(on.rows, 60 * step, 60));
     at::NoGradGuard no_grad;
     ends.push_back((*model)(batch_of(on.rows, 0, kRows)));
@@ -157,7 +160,7 @@ TEST(FusedStep, GivesTheSameBitsForAnyNumberOfWorkers) {
     const auto model = on.model(3);
     const FitOptions options = options_of();
     const FitHooks hooks;
-    Trainer trainer(*model, options, on.rows, &on.rows, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, &on.rows, 1.0, hooks, "train");
     trainer.run();
     states.push_back(model->state());
   }

@@ -103,7 +103,7 @@ class TenSteps : public testing::Test {
     options.optimiser = Optimiser::adamw;
     options.learning_rate = 0.01, options.kernel_rate = 0.1, options.weight_decay = 0.2;
     const FitHooks hooks;
-    Trainer trainer(*model, options, rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, rows, nullptr, 1.0, hooks, "train");
     for (int step = 0; step < 10; ++step) {
       SCOPED_TRACE("step " + std::to_string(step + 1));
       const Tensors& expected = golden_.at(std::to_string(step + 1));

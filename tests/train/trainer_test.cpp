@@ -72,7 +72,7 @@ TEST(TrainerLoss, IsTheDefinitionAndItsGradientThatOfDifferences) {
     FitOptions options = plain_options(1, 24);
     options.likelihood = loss;
     const FitHooks hooks;
-    Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
     const Batch batch = batch_of(on.rows, 0, 24);
     const at::Tensor f = (*model)(batch).detach();
     const at::Tensor losses = trainer.loss(batch);
@@ -99,7 +99,7 @@ TEST(TrainerLoss, OfRowsThatMembersSeeDifferently) {
     FitOptions options = plain_options(1, 24);
     options.likelihood = loss;
     const FitHooks hooks;
-    Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
     Batch batch = batch_of(on.rows, 0, 24);
     batch.y = at::stack({on.rows.y, on.rows.y.flip(0)});
     const at::Tensor f = (*model)(batch).detach(), losses = trainer.loss(batch);
@@ -129,12 +129,68 @@ TEST(TrainerLoss, GaussianLearnsTheNoise) {
   options.likelihood = "gaussian_nll";
   options.learning_rate = 0.05, options.kernel_rate = 1.0;
   const FitHooks hooks;
-  Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
   EXPECT_NEAR(trainer.noise(), std::sqrt(0.1), 1e-12);
   trainer.run();
   // At the optimum s^2 is the mean square of the residuals, for each member.
   const at::Tensor residual = (*model)(batch_of(on.rows, 0, 64)).detach().to(at::kDouble) - on.rows.y;
   EXPECT_NEAR(trainer.noise(), residual.square().mean().sqrt().item<double>(), 0.01);
+}
+
+// -log p(y | f, s), with f = model + shift and a scale, both of its own: neither is known to gradient descent.
+class ShiftedObjective : public Objective {
+ public:
+  explicit ShiftedObjective(std::int64_t members)
+      : shift_(at::zeros({members}, at::kDouble).requires_grad_(true)),
+        log_variance_(at::zeros({members}, at::kDouble).requires_grad_(true)) {}
+
+  at::Tensor loss(const Model& model, const Batch& batch, const std::optional<at::Generator>&) const override {
+    const at::Tensor r = batch.y - model(batch).to(at::kDouble) - shift_.unsqueeze(1);
+    const at::Tensor t = log_variance_.unsqueeze(1);
+    return (0.5 * t + 0.5 * r.square() * (-t).exp()).mean(1);
+  }
+  std::vector<at::Tensor> parameters() const override { return {shift_, log_variance_}; }
+  Sum validate(const at::Tensor& f, const Batch& batch) const override {
+    const at::Tensor r = batch.y - f.to(at::kDouble).mean(0) - shift_.detach().mean();
+    return {r.abs().sum().item<double>(), static_cast<double>(r.size(0))};
+  }
+  double score(double mean_cost, double unit) const override { return unit * mean_cost; }
+  std::string_view measure() const override { return "mae"; }
+  double noise() const override { return (0.5 * log_variance_.detach()).exp().mean().item<double>(); }
+
+  at::Tensor shift() const { return shift_.detach(); }
+
+ private:
+  at::Tensor shift_, log_variance_;
+};
+
+TEST(TrainerObjective, MayBeAnyAndBringParametersOfItsOwn) {
+  const TrainCase on(generic_table(64), "y ~ linear(a)");
+  const auto model = on.model(2);
+  FitOptions options = plain_options(600, 64);
+  options.learning_rate = 0.03, options.kernel_rate = 1.0, options.patience = 600;
+  FitHooks hooks;
+  std::string measure;
+  double score = 0.0;
+  hooks.progress = [&](const Progress& p) { measure = p.measure, score = p.validation; };
+  auto objective = std::make_unique<ShiftedObjective>(2);
+  const ShiftedObjective& own = *objective;
+  Trainer trainer(*model, std::move(objective), options, on.rows, &on.rows, 2.0, hooks, "train");
+  EXPECT_FALSE(trainer.fused());
+  trainer.run();
+  EXPECT_GT(own.shift().abs().min().item<double>(), 0.0);
+  const at::Tensor f = (*model)(batch_of(on.rows, 0, 64)).detach().to(at::kDouble) + own.shift().unsqueeze(1);
+  EXPECT_NEAR(trainer.noise(), (f - on.rows.y).square().mean(1).sqrt().mean().item<double>(), 0.02);
+  EXPECT_EQ(measure, "mae");
+  EXPECT_GT(score, 0.0);
+  // and what it learned is in a checkpoint
+  const Checkpoint kept = trainer.checkpoint();
+  auto again = std::make_unique<ShiftedObjective>(2);
+  const ShiftedObjective& restored = *again;
+  const auto other = on.model(2);
+  Trainer resumed(*other, std::move(again), options, on.rows, &on.rows, 2.0, FitHooks(), "train");
+  resumed.restore(kept);
+  EXPECT_TRUE(restored.shift().equal(own.shift()));
 }
 
 TEST(TrainerClip, BringsEachMemberDownByItself) {
@@ -143,7 +199,7 @@ TEST(TrainerClip, BringsEachMemberDownByItself) {
   FitOptions options = plain_options(1, 24);
   const FitHooks hooks;
   const auto free = on.model(3), held = on.model(3);
-  Trainer(*free, options, on.rows, nullptr, 1.0, hooks, "train").step(batch);
+  Trainer(*free, likelihood_objective(*free, options), options, on.rows, nullptr, 1.0, hooks, "train").step(batch);
   const TensorState gradients = gradients_of(*free);
   std::vector<double> squares(3, 0.0);
   for (const auto& [path, gradient] : gradients) {
@@ -155,7 +211,7 @@ TEST(TrainerClip, BringsEachMemberDownByItself) {
   std::sort(squares.begin(), squares.end());
   options.clip = std::sqrt(0.5 * (squares[0] + squares[1]));  // one member stays below it
   ASSERT_GT(std::sqrt(squares[1]), 1.01 * options.clip);
-  Trainer(*held, options, on.rows, nullptr, 1.0, hooks, "train").step(batch);
+  Trainer(*held, likelihood_objective(*held, options), options, on.rows, nullptr, 1.0, hooks, "train").step(batch);
   int changed = 0;
   const TensorState clipped = gradients_of(*held);
   for (std::int64_t e = 0; e < 3; ++e) {
@@ -194,7 +250,7 @@ std::vector<double> rates_of(Schedule schedule, std::int64_t epochs, std::int64_
     path.push_back(bias.item<double>());
     return false;
   };
-  Trainer trainer(*model, options, rows, nullptr, 1.0, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, rows, nullptr, 1.0, hooks, "train");
   trainer.run();
   path.push_back(bias.item<double>());
   std::vector<double> rates;
@@ -238,7 +294,7 @@ TEST(TrainerDecay, IsOfWeightsAlone) {
     options.optimiser = optimiser;
     options.weight_decay = 0.5;
     const FitHooks hooks;
-    Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
     Batch batch = batch_of(on.rows, 0, 24);
     batch.y = (*model)(batch).detach()[0].to(at::kDouble);
     const auto before = by_path(values_of(*model));
@@ -285,7 +341,7 @@ std::vector<std::set<std::int64_t>> batches_of(std::uint64_t seed, std::int64_t 
   };
   FitHooks hooks;
   hooks.interrupted = look;
-  Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
   trainer.run();
   look();
   batches.erase(batches.begin());  // seen before the first step
@@ -333,7 +389,7 @@ TEST(TrainerStop, GoesBackToTheBestEpoch) {
     EXPECT_EQ(progress.best, *std::min_element(scores.begin(), scores.end()));
   };
   constexpr double kUnit = 2.5;
-  Trainer trainer(*model, options, training, &validation, kUnit, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, training, &validation, kUnit, hooks, "train");
   trainer.run();
   const auto best = std::min_element(scores.begin(), scores.end());
   EXPECT_EQ(trainer.best_epoch(), best - scores.begin() + 1);
@@ -365,14 +421,14 @@ TEST(TrainerStop, EndsWithTheLastEpochWithoutValidationRows) {
     last = model->state();
     ++epochs;
   };
-  Trainer trainer(*model, options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
   trainer.run();
   EXPECT_EQ(epochs, 7);
   EXPECT_EQ(first_difference(model->state(), last), "");
 
   const auto shorter = on.model();
   const FitHooks none;
-  Trainer first(*shorter, options, on.rows, nullptr, 1.0, none, "train");
+  Trainer first(*shorter, likelihood_objective(*shorter, options), options, on.rows, nullptr, 1.0, none, "train");
   first.run(3);
   EXPECT_EQ(first.epochs_done(), 3);
 }
@@ -385,7 +441,7 @@ TEST(TrainerStop, ALossThatIsNotFiniteIsAnError) {
   const FitOptions options = plain_options(2, 20);
   const FitHooks hooks;
   const auto model = on.model();
-  Trainer trainer(*model, options, broken, nullptr, 1.0, hooks, "train");
+  Trainer trainer(*model, likelihood_objective(*model, options), options, broken, nullptr, 1.0, hooks, "train");
   EXPECT_THROW(trainer.run(), NumericError);
 }
 
@@ -407,7 +463,7 @@ TEST(HeldKernels, TakeTheSameSteps) {
     options.kernel_rate = 0.0;
     FitHooks hooks;
     hooks.progress = [&](const Progress& p) { losses[held].push_back(p.loss); };
-    Trainer trainer(*model, options, data.rows, nullptr, 1.0, hooks, "train");
+    Trainer trainer(*model, likelihood_objective(*model, options), options, data.rows, nullptr, 1.0, hooks, "train");
     trainer.run();
     EXPECT_TRUE(at::equal(kernel, model->kernel().parameters().raw().detach()));
   }
@@ -421,8 +477,8 @@ TEST(TrainerMembers, DoNotKnowOfEachOther) {
   const FitHooks hooks;
   const auto alone = on.model(1), among = on.model(3);
   EXPECT_EQ(on.model(1)->state().size(), on.model(3)->state().size());
-  Trainer one(*alone, options, on.rows, nullptr, 1.0, hooks, "train");
-  Trainer three(*among, options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer one(*alone, likelihood_objective(*alone, options), options, on.rows, nullptr, 1.0, hooks, "train");
+  Trainer three(*among, likelihood_objective(*among, options), options, on.rows, nullptr, 1.0, hooks, "train");
   one.run();
   three.run();
   for (const NamedTensor& each : all_parameters(*alone)) {
