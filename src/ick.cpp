@@ -66,7 +66,7 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
 }
 
 std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options) {
-  return std::make_shared<const CompositePredictor>(load_model(folder, options).model);
+  return load_model(folder, options).model;
 }
 
 }  // namespace ick

@@ -38,8 +38,7 @@ Dataset some(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
 
 // The table of the fit: its training rows against its holdout. Another table, or no holdout: one half against the
 // other.
-Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count) {
-  const CompositePredictor& model = stored.model;
+Parts parts_of(const StoredModel& stored, const CompositePredictor& model, const Table& table, std::int64_t count) {
   Encoder encoder = model.encoder;
   if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
   const Dataset all = open_rows(table, encoder, std::vector<bool>(table.rows, true));
@@ -55,7 +54,8 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
     std::vector<std::int64_t> in, out;
     for (std::int64_t i = 0; i < all.size(); ++i) (held[all.rows[i]] ? out : in).push_back(i);
     const Dataset training = all.subset(at::tensor(in, at::kLong)), holdout = all.subset(at::tensor(out, at::kLong));
-    parts.own_rows = training.size() <= count && (stored.report.options.refit || stored.report.validation_rows == 0);
+    parts.own_rows =
+        training.size() <= count && (stored.report.options.refit == Refit::yes || stored.report.validation_rows == 0);
     parts.training = some(training, count, seed_for(seed, "check training"));
     parts.compared = some(holdout, count, seed_for(seed, "check holdout"));
     parts.sentence = "rows held out of the fit";
@@ -71,7 +71,7 @@ Parts parts_of(const StoredModel& stored, const Table& table, std::int64_t count
 
 int run_check(const CheckRequest& request) {
   const StoredModel stored = load_model(request.model, request.loading);
-  const CompositePredictor& model = stored.model;
+  const CompositePredictor& model = stored.composite("check");
   if (!model.likelihood->conjugate || model.encoder.weights || model.encoder.error) {
     throw UsageError("check compares numbers with Gaussian noise of one size; this model's likelihood is " +
                      std::string(model.likelihood->name) +
@@ -82,7 +82,7 @@ int run_check(const CheckRequest& request) {
   ReadOptions reading = request.reading.read_options(model, /*with_target=*/true, split_columns);
   reading.only.clear();
   const Table table = read_table(request.data, reading);
-  const Parts parts = parts_of(stored, table, request.rows);
+  const Parts parts = parts_of(stored, model, table, request.rows);
   const Comparison c = compare_with_exact(model, table, parts.training, parts.compared, !parts.own_rows);
   if (request.json) {
     const nlohmann::json out = {{"schema", 1},
@@ -119,7 +119,7 @@ int run_check(const CheckRequest& request) {
     fmt::print(
         "The model's networks were trained, on {} rows; the exact process has the covariance they started with and saw "
         "{}: part of the difference is that.\n",
-        stored.report.training_rows + (stored.report.options.refit ? stored.report.validation_rows : 0),
+        stored.report.training_rows + (stored.report.options.refit == Refit::yes ? stored.report.validation_rows : 0),
         c.training_rows);
   }
   return 0;

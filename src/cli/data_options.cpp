@@ -84,13 +84,13 @@ ReadOptions DataOptions::read_options(const Formula& formula) const {
   return options;
 }
 
-ReadOptions DataOptions::read_options(const CompositePredictor& model, bool with_target,
+ReadOptions DataOptions::read_options(const Predictor& model, bool with_target,
                                       const std::vector<std::string>& further) const {
   ReadOptions options = read_options();
   std::vector<ColumnInfo> columns = model.columns();
   if (with_target) {
-    columns.push_back(model.encoder.target);
-    if (model.encoder.weights) columns.push_back(model.encoder.weights->info);
+    const std::vector<ColumnInfo> more = model.scoring_columns();
+    columns.insert(columns.end(), more.begin(), more.end());
   }
   for (ColumnInfo& info : columns) {
     options.only.push_back(info.name);

@@ -52,7 +52,7 @@ struct DataOptions {
   ReadOptions read_options(const Formula& formula) const;
   // The columns a model reads, as it knows them; UsageError for the type of another column.
   // `further` columns are read as they come.
-  ReadOptions read_options(const CompositePredictor& model, bool with_target,
+  ReadOptions read_options(const Predictor& model, bool with_target,
                            const std::vector<std::string>& further = {}) const;
   void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };

@@ -41,7 +41,7 @@ std::vector<std::string> block_columns(const EvaluateRequest& request, const Sto
   const Split split = stored.report.options.validation.value_or(Split{});
   if (split.kind == Split::Kind::random || split.kind == Split::Kind::condition) return {};
   if (split.kind != Split::Kind::last || !split.columns.empty()) return split.columns;
-  const std::vector<ColumnInfo> columns = stored.model.columns();
+  const std::vector<ColumnInfo> columns = stored.model->columns();
   const auto time = std::find_if(columns.begin(), columns.end(),
                                  [](const ColumnInfo& each) { return each.type == ColumnType::time; });
   return time == columns.end() ? std::vector<std::string>() : std::vector<std::string>{time->name};
@@ -119,8 +119,8 @@ nlohmann::ordered_json to_json(const EvaluateRequest& request, const nlohmann::j
 int run_evaluate(const EvaluateRequest& request) {
   const StoredModel stored = load_model(request.model, request.loading);
   const std::vector<std::string> by = block_columns(request, stored);
-  const Table table = read_table(request.data, request.reading.read_options(stored.model, /*with_target=*/true, by));
-  const Predictor& model = stored.model;
+  const Table table = read_table(request.data, request.reading.read_options(*stored.model, /*with_target=*/true, by));
+  const Predictor& model = *stored.model;
   const bool classes = !model.classes().empty();
   EncodingNotes notes;
   const Evaluation evaluation = model.evaluate(table, request.level, &notes);

@@ -123,33 +123,32 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
 }
 
 // The model sees codes and its own part of the rows; here the cell and its place in the file are at hand.
-void check_levels(const Encoder& encoder, const TableStream& stream, const Table& block,
+void check_levels(const Predictor& model, const TableStream& stream, const Table& block,
                   const std::vector<std::string_view>& lines, const std::string& file) {
-  for (const KernelColumn& column : encoder.kernel_columns) {
-    if (column.levels.empty() || column.info.type != ColumnType::category) continue;
-    const Numbers& codes = block.column(column.info.name).values;
+  for (const ColumnInfo& column : model.known_levels()) {
+    const Numbers& codes = block.column(column.name).values;
     const auto unseen = std::find_if(codes.begin(), codes.end(), [](double code) { return code < 0.0; });
     if (unseen == codes.end()) continue;
     const auto row = unseen - codes.begin();
-    const auto place = std::find(stream.header().begin(), stream.header().end(), column.info.name);
+    const auto place = std::find(stream.header().begin(), stream.header().end(), column.name);
     const std::string cell = csv_cells(lines[row], stream.separator())[place - stream.header().begin()];
     const std::span few(column.levels.data(), std::min<std::size_t>(column.levels.size(), 10));
     throw DataError(
         fmt::format("{}: row {}: column \"{}\": no training row has the level \"{}\"; categorical() knows {}{}", file,
-                    block.rows_before + row + 1, column.info.name, cell, join_words(few),
+                    block.rows_before + row + 1, column.name, cell, join_words(few),
                     few.size() < column.levels.size() ? " and more" : ""));
   }
 }
 
-std::string support_column(const SupportSource& source) {
-  std::string name = "support_" + source.name();
+std::string support_column(const std::string& source) {
+  std::string name = "support_" + source;
   for (std::size_t comma; (comma = name.find(", ")) != std::string::npos;) name.replace(comma, 2, "_");
   return name;
 }
 
 // class, the probability of each, and the set of those that are likely: "cat|dog".
-void add_classes(const CompositePredictor& model, const Prediction& p, std::vector<NewColumn>& columns) {
-  const std::vector<std::string>& classes = model.encoder.classes;
+void add_classes(const Predictor& model, const Prediction& p, std::vector<NewColumn>& columns) {
+  const std::vector<std::string>& classes = model.classes();
   NewColumn chosen{"class"}, set{"set"};
   for (std::size_t i = 0; i < p.most_probable.size(); ++i) {
     chosen.words.push_back(p.most_probable[i] < 0 ? "" : classes[p.most_probable[i]]);
@@ -163,17 +162,17 @@ void add_classes(const CompositePredictor& model, const Prediction& p, std::vect
   columns.push_back(std::move(set));
 }
 
-std::vector<NewColumn> new_columns(const PredictRequest& request, const CompositePredictor& model,
-                                   const Prediction& p) {
+std::vector<NewColumn> new_columns(const PredictRequest& request, const Predictor& model, const Prediction& p) {
   std::vector<NewColumn> columns;
-  if (model.likelihood->has_classes()) {
+  if (!model.classes().empty()) {
     add_classes(model, p, columns);
   } else {
     columns = {{"mean", &p.mean}, {"sd", &p.sd}, {"lower", &p.lower}, {"upper", &p.upper}};
     if (request.function_sd) columns.push_back({"function_sd", &p.function_sd});
   }
+  const std::vector<std::string> sources = model.support_names();
   for (std::size_t source = 0; request.wanted.support && source < p.support.size(); ++source) {
-    NewColumn words{support_column(model.support[source])};
+    NewColumn words{support_column(sources[source])};
     for (const Support each : p.support[source]) words.words.emplace_back(support_name(each));
     columns.push_back(std::move(words));
   }
@@ -182,10 +181,10 @@ std::vector<NewColumn> new_columns(const PredictRequest& request, const Composit
 }
 
 // The names, before there is a prediction.
-std::vector<std::string> new_names(const PredictRequest& request, const CompositePredictor& model) {
+std::vector<std::string> new_names(const PredictRequest& request, const Predictor& model) {
   Prediction none;
-  none.probability.resize(model.encoder.classes.size());
-  none.support.resize(model.support.size());
+  none.probability.resize(model.classes().size());
+  none.support.resize(model.support_names().size());
   std::vector<std::string> names;
   for (const NewColumn& column : new_columns(request, model, none)) names.push_back(column.name);
   return names;
@@ -252,10 +251,9 @@ void add(EncodingNotes& all, const EncodingNotes& some) {
   for (const auto& [column, count] : some.unseen) all.unseen[column] += count;
 }
 
-void predict_rows(const PredictRequest& request, const CompositePredictor& model, const TableStream& stream,
-                  Rows& rows) {
+void predict_rows(const PredictRequest& request, const Predictor& model, const TableStream& stream, Rows& rows) {
   const Table table = stream.parse(rows.from);
-  check_levels(model.encoder, stream, table, rows.from.lines, request.data);
+  check_levels(model, stream, table, rows.from.lines, request.data);
   const Prediction p = model.predict(table, request.wanted, &rows.notes);
   for (const std::vector<Support>& source : p.support) {
     rows.extrapolated.push_back(std::count(source.begin(), source.end(), Support::extrapolating));
@@ -273,12 +271,13 @@ void predict_rows(const PredictRequest& request, const CompositePredictor& model
 }
 
 int run_predict(const PredictRequest& request) {
-  const StoredModel stored = load_model(request.model, request.loading);
-  TableStream stream(request.data, request.reading.read_options(stored.model, /*with_target=*/false));
-  if (request.function_sd && stored.model.likelihood->has_classes()) {
+  const std::shared_ptr<const Predictor> loaded = load_model(request.model, request.loading).model;
+  const Predictor& model = *loaded;
+  TableStream stream(request.data, request.reading.read_options(model, /*with_target=*/false));
+  if (request.function_sd && !model.classes().empty()) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
   }
-  const std::vector<std::string> names = new_names(request, stored.model);
+  const std::vector<std::string> names = new_names(request, model);
   for (const std::string& name : names) {
     if (std::find(stream.header().begin(), stream.header().end(), name) == stream.header().end()) continue;
     throw DataError(request.data + ": there is a column named \"" + name +
@@ -299,17 +298,17 @@ int run_predict(const PredictRequest& request) {
     output.write(text);
   }
   EncodingNotes notes;
-  std::vector<std::int64_t> extrapolated(stored.model.support.size());
+  const std::vector<std::string> sources = model.support_names();
+  std::vector<std::int64_t> extrapolated(sources.size());
   std::int64_t rows = 0;
   // Networks that read images keep all threads busy with one block.
-  const auto& networks = stored.model.encoder.networks;
-  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  const bool images = model.reads_images();
   if (!images) use_torch_threads(1);
   in_turn<Rows>(
       images ? 1 : workers(), [&](Rows& some) { return stream.take(kBlock, some.from); },
       [&](Rows& some) {
         if (!images) use_torch_threads(1);  // each thread has its own number
-        predict_rows(request, stored.model, stream, some);
+        predict_rows(request, model, stream, some);
       },
       [&](Rows& some) {
         output.write(some.to);
@@ -329,17 +328,16 @@ int run_predict(const PredictRequest& request) {
   for (std::size_t source = 0; source < extrapolated.size(); ++source) {
     if (extrapolated[source] == 0) continue;
     fmt::print(stderr, "{} of {} rows extrapolate in {}: no training row is near\n", extrapolated[source], rows,
-               stored.model.support[source].name());
+               sources[source]);
   }
-  const Calibration& calibration = stored.model.calibration;
+  const Calibration& calibration = model.interval_calibration();
   if (!calibration.knows(request.wanted.level)) {
-    fmt::print(stderr, "{} are not calibrated: {}\n", stored.model.likelihood->has_classes() ? "sets" : "intervals",
+    fmt::print(stderr, "{} are not calibrated: {}\n", !model.classes().empty() ? "sets" : "intervals",
                too_few_rows(calibration, request.wanted.level));
   }
-  if (request.wanted.support && stored.model.support.empty()) {
-    fmt::print(
-        stderr, "no column of support: {}\n",
-        stored.model.model().has_kernels() ? "the model was written before there was any" : "there is no kernel");
+  if (request.wanted.support && sources.empty()) {
+    fmt::print(stderr, "no column of support: {}\n",
+               model.parameters().empty() ? "there is no kernel" : "the model was written before there was any");
   }
   if (!request.out.empty() && request.out != "-") fmt::print(stderr, "{} rows written to {}\n", rows, request.out);
   return 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -32,11 +33,11 @@ std::string cell_text(const Column& column, std::int64_t row) {
 
 // mean, sd, lower and upper, of classes their probabilities, or what they are called where a column of the model has
 // that name.
-std::vector<std::string> golden_names(const CompositePredictor& model) {
+std::vector<std::string> golden_names(const Predictor& model) {
   std::vector<std::string> names = {"mean", "sd", "lower", "upper"};
-  if (model.likelihood->has_classes()) {
+  if (!model.classes().empty()) {
     names.clear();
-    for (const std::string& each : model.encoder.classes) names.push_back("p_" + each);
+    for (const std::string& each : model.classes()) names.push_back("p_" + each);
   }
   const std::vector<ColumnInfo> columns = model.columns();
   for (std::string& name : names) {
@@ -53,21 +54,29 @@ std::vector<const std::vector<double>*> golden_numbers(const Prediction& p) {
   return numbers;
 }
 
-bool reads_images(const CompositePredictor& model) {
-  const auto& networks = model.encoder.networks;
-  return std::any_of(networks.begin(), networks.end(),
-                     [](const NetworkInputs& each) { return each.image.has_value(); });
-}
-
-// Rows spread over those with a target.
-Dataset golden_rows(const CompositePredictor& model, const Table& table) {
-  const Dataset all = open_rows(table, model.encoder, std::vector<bool>(table.rows, true));
-  const at::Tensor shape = model.noise_shape_of(table, all);  // where a column of the noise's model is missing: NaN
-  const at::Tensor known = shape.defined() ? shape.isfinite() : at::ones({all.size()}, at::kBool);
-  const at::Tensor index = known.nonzero().select(1, 0).contiguous();
-  const std::int64_t step = std::max<std::int64_t>(1, index.size(0) / kGoldenRows);
-  const std::int64_t end = std::min(index.size(0), step * kGoldenRows);
-  return all.select(index.slice(0, 0, end, step).contiguous());
+// Spread over the rows that have all columns, or over all where none has.
+std::vector<std::int64_t> golden_rows(const Predictor& model, const Table& table) {
+  std::vector<ColumnInfo> needed = model.columns();
+  needed.push_back(model.target());
+  std::vector<std::int64_t> whole;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    const bool known = std::all_of(needed.begin(), needed.end(), [&](const ColumnInfo& info) {
+      const Column& column = table.column(info.name);
+      return column.values.empty() ||
+             (!std::isnan(column.values[i]) && !(column.info.type == ColumnType::category && column.values[i] < 0.0));
+    });
+    if (known) whole.push_back(i);
+  }
+  if (whole.empty()) {
+    whole.resize(static_cast<std::size_t>(table.rows));
+    std::iota(whole.begin(), whole.end(), 0);
+  }
+  const std::int64_t step = std::max<std::int64_t>(1, std::ssize(whole) / kGoldenRows);
+  std::vector<std::int64_t> picked;
+  for (std::int64_t i = 0; i < std::ssize(whole) && std::ssize(picked) < kGoldenRows; i += step) {
+    picked.push_back(whole[i]);
+  }
+  return picked;
 }
 
 [[noreturn]] void not_finite(std::int64_t row) {
@@ -76,8 +85,8 @@ Dataset golden_rows(const CompositePredictor& model, const Table& table) {
 }
 
 // As the model reads them, with their predictions. Times are days since 1970, so that no digit is lost.
-std::string golden_text(const CompositePredictor& model, const Table& table) {
-  const std::vector<std::int64_t> picked = golden_rows(model, table).rows;
+std::string golden_text(const Predictor& model, const Table& table) {
+  const std::vector<std::int64_t> picked = golden_rows(model, table);
   const Table all = select_rows(table, picked);
   Table golden;
   golden.rows = all.rows;
@@ -102,7 +111,9 @@ std::string golden_text(const CompositePredictor& model, const Table& table) {
 
 // What the model reads of some rows, and its functions there.
 TensorState golden_state(const CompositePredictor& model, const Table& table) {
-  const Dataset rows = golden_rows(model, table);
+  const Dataset all = open_rows(table, model.encoder, std::vector<bool>(table.rows, true));
+  const std::int64_t step = std::max<std::int64_t>(1, all.size() / kGoldenRows);
+  const Dataset rows = all.select(at::arange(0, std::min(all.size(), step * kGoldenRows), step, at::kLong));
   const Batch batch = batch_of(rows, 0, rows.size());
   TensorState state = {{"x", batch.x}};
   for (std::size_t a = 0; a < batch.networks.size(); ++a) {
@@ -135,7 +146,7 @@ Verification verify_functions(const CompositePredictor& model, const TensorState
 }
 
 // A table as golden_text() made it.
-Verification verify_rows(const CompositePredictor& model, const std::string& path) {
+Verification verify_rows(const Predictor& model, const std::string& path) {
   ReadOptions options;
   options.known = model.columns();
   for (ColumnInfo& info : options.known) {
@@ -153,7 +164,7 @@ Verification verify_rows(const CompositePredictor& model, const std::string& pat
   Verification result;
   result.rows = golden.rows;
   const std::vector<const std::vector<double>*> predicted = golden_numbers(p);
-  const bool classes = model.likelihood->has_classes();
+  const bool classes = !model.classes().empty();
   for (std::size_t c = 0; c < names.size(); ++c) {
     const Numbers& expected = golden.column(names[c]).values;
     for (std::int64_t i = 0; i < golden.rows; ++i) {
@@ -170,17 +181,20 @@ Verification verify_rows(const CompositePredictor& model, const std::string& pat
 
 }  // namespace
 
-GoldenFile golden_file(const CompositePredictor& model, const Table& table) {
-  if (!reads_images(model)) return {golden_name(model), golden_text(model, table)};
-  return {golden_name(model), safetensors_bytes(golden_state(model, table), {{"format", "ick.model"}})};
+GoldenFile golden_file(const Predictor& model, const Table& table) {
+  const auto* composite = dynamic_cast<const CompositePredictor*>(&model);
+  if (golden_name(model) == kGoldenTable) return {golden_name(model), golden_text(model, table)};
+  return {golden_name(model), safetensors_bytes(golden_state(*composite, table), {{"format", "ick.model"}})};
 }
 
-std::string golden_name(const CompositePredictor& model) {
-  return std::string(reads_images(model) ? kGoldenTensors : kGoldenTable);
+std::string golden_name(const Predictor& model) {
+  const bool tensors = model.reads_images() && dynamic_cast<const CompositePredictor*>(&model) != nullptr;
+  return std::string(tensors ? kGoldenTensors : kGoldenTable);
 }
 
-Verification verify_golden(const CompositePredictor& model, const std::string& path, const std::string& bytes) {
-  return reads_images(model) ? verify_functions(model, parse_safetensors(bytes, path)) : verify_rows(model, path);
+Verification verify_golden(const Predictor& model, const std::string& path, const std::string& bytes) {
+  if (golden_name(model) == kGoldenTable) return verify_rows(model, path);
+  return verify_functions(dynamic_cast<const CompositePredictor&>(model), parse_safetensors(bytes, path));
 }
 
 }  // namespace ick

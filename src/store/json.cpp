@@ -331,7 +331,11 @@ std::string likelihood_from(const Json& json) {
 Json to_json(const FitOptions& options) { return options_json(options); }
 FitOptions options_from_json(const Json& json) {
   FitOptions options;
-  read_options_json(json, options);
+  Json current = json;
+  if (json.contains("refit") && json.at("refit").is_boolean()) {  // up to format 4
+    current["refit"] = choice_name(json.at("refit").get<bool>() ? Refit::yes : Refit::no);
+  }
+  read_options_json(current, options);
   if (!json.contains("likelihood")) options.likelihood = likelihood_from(json);
   return options;
 }
@@ -407,7 +411,11 @@ Encoder encoder_from_json(const Json& json) {
 Json to_json(const std::vector<ParameterValue>& values) {
   Json list = Json::array();
   for (const ParameterValue& each : values) {
-    list.push_back({{"path", each.path}, {"values", each.values}, {"unit", each.unit}, {"fixed", each.fixed}});
+    list.push_back({{"path", each.path},
+                    {"values", each.values},
+                    {"unit", each.unit},
+                    {"fixed", each.fixed},
+                    {"at_edge", each.at_edge}});
   }
   return list;
 }

@@ -18,6 +18,7 @@
 #include "ick/store/json.h"
 #include "ick/table/csv.h"
 #include "store/golden.h"
+#include "store/kinds.h"
 #include "store/model_files.h"
 
 namespace ick {
@@ -34,75 +35,14 @@ std::uint32_t crc(const std::string& bytes) { return crc(0, bytes.data(), bytes.
 // For people to read: bytes that JSON cannot hold become U+FFFD.
 Json readable(const Json& text) { return Json::parse(text.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
-// All of a model that is not a tensor.
-Json fitted_json(const CompositePredictor& model) {
-  Json json;
-  json["formula"] = print(model.spec().formula);
-  Json features = Json::array();
-  for (const TermSpec& term : model.spec().terms) features.push_back(term.features);
-  json["features"] = features;
-  json["members"] = model.options.members;
-  json["seed"] = model.options.seed;
-  json["layers"] = model.options.layers;
-  json["noise"] = model.noise;
-  json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
-  json["posterior"] = model.posterior->engine().name;
-  json["likelihood"] = model.likelihood->name;
-  json["temperature"] = model.temperature;
-  json["own_kernels"] = model.options.own_kernels;
-  json["amplitude"] = model.posterior->amplitude();
-  json["solved_noise"] = model.solved_noise;
-  json["calibration_rows"] = model.calibration.rows();
-  json["support"] = !model.support.empty();
-  json["encoder"] = to_json(model.encoder);
-  json["kernels"] = to_json(model.parameters());
-  json["parameters"] = model.model().trainable();
-  if (model.noise_model != nullptr) json["noise_model"] = fitted_json(*model.noise_model);
-  return json;
-}
-
-// What only the posterior needs.
-TensorState posterior_state(const CompositePredictor& model) {
-  TensorState state = model.posterior->tensors();
-  if (model.calibration.rows() > 0)
-    state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
-  const TensorState support = support_state(model.support);
-  state.insert(state.end(), support.begin(), support.end());
-  return state;
-}
-
-TensorState prefixed(const TensorState& state, const std::string& prefix) {
-  TensorState result;
-  for (const auto& [name, tensor] : state) result.emplace_back(prefix + name, tensor);
-  return result;
-}
-
-TensorState below(const TensorState& state, const std::string& prefix) {
-  TensorState result;
-  for (const auto& [name, tensor] : state) {
-    if (name.starts_with(prefix)) result.emplace_back(name.substr(prefix.size()), tensor);
-  }
-  return result;
-}
-
-constexpr char kNoisePrefix[] = "noise_model.";
-
-TensorState with_noise(TensorState state, const CompositePredictor& model,
-                       TensorState (*state_of)(const CompositePredictor&)) {
-  if (model.noise_model == nullptr) return state;
-  const TensorState noise = prefixed(state_of(*model.noise_model), kNoisePrefix);
-  state.insert(state.end(), noise.begin(), noise.end());
-  return state;
-}
-
-TensorState weights_state(const CompositePredictor& model) { return model.model().state(); }
-
-Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
-  Json json = fitted_json(fit.model);
+Json model_json(const Predictor& model, const PredictorParts& parts, const FitReport& report, const Table& table,
+                const DataOrigin& origin) {
+  Json json = parts.json;
+  json["predictor"] = model.kind();
   json["format"] = kModelFormatName;
   json["format_version"] = kModelFormat;
   json["ick_version"] = ICK_VERSION;
-  json["fit"] = to_json(fit.report);
+  json["fit"] = to_json(report);
   json["data"] = {{"path", readable(origin.path)},
                   {"columns", readable(origin.columns.empty() ? table.names() : origin.columns)},
                   {"fingerprint", origin.fingerprint}};
@@ -112,10 +52,6 @@ Json model_json(const Fit& fit, const Table& table, const DataOrigin& origin) {
 std::string with_checksum(Json json) {
   json["checksum"] = crc(json.dump());
   return json.dump(2) + "\n";
-}
-
-[[noreturn]] void damaged(const std::string& path, const std::string& reason) {
-  throw DataError(path + ": " + reason + "; the model is damaged, take a fresh copy of its folder");
 }
 
 void check_version(const std::string& path, const Json& json) {
@@ -149,90 +85,6 @@ std::string checked_file(const std::string& directory, const std::string& name, 
   return bytes;
 }
 
-std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::string& path, const ModelSpec& spec,
-                                        const Encoder& encoder, const ModelOptions& options,
-                                        const LoadOptions& loading) {
-  try {
-    return std::make_shared<Model>(spec, encoder, tensors, options, loading.trust);
-  } catch (const DataError& error) {
-    damaged(path, error.what());
-  }
-}
-
-// Models of format 1 had a posterior factor or nothing.
-void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model>& of, const Json& json,
-                    const TensorState& tensors, const std::string& path) {
-  const auto find = [&](const std::string& name) { return find_tensor(tensors, name); };
-  const bool named = json.contains("posterior");
-  const std::string engine = named                      ? json.at("posterior").get<std::string>()
-                             : find("factor").defined() ? "exact"
-                                                        : "ensemble";
-  model.solved_noise = json.value("solved_noise", model.noise);
-  try {
-    // In models of format 1 the noise had what features miss of kernels.
-    model.posterior = engine_named(engine).restore(of, tensors, json.value("amplitude", 1.0), named);
-    if (json.value("support", false)) model.support = restore_support(*of, model.encoder, tensors);
-  } catch (const DataError& error) {
-    damaged(path, error.what());
-  }
-  if (const at::Tensor scores = find("calibration"); scores.defined()) {
-    const at::Tensor dense = scores.to(at::kDouble).contiguous();
-    try {
-      model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
-                                      json.at("calibration_rows").get<std::int64_t>());
-    } catch (const UsageError& error) {
-      damaged(path, error.what());
-    }
-  }
-}
-
-// What came from elsewhere may run code of its own, which the user has to allow.
-class UntrustedCode : public UsageError {
- public:
-  using UsageError::UsageError;
-};
-
-void refuse_code(const Formula& formula, const std::string& path) {
-  if (!brings_code(formula.right)) return;
-  throw UntrustedCode(path + ": it carries a TorchScript, a program that could run any code as you; give " +
-                      setting("trust") + " if you trust the place it comes from");
-}
-
-// A model of its parts; the noise's model, if there is one, is a part of it.
-CompositePredictor fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
-                               const std::vector<std::string>& columns, const std::string& directory,
-                               const LoadOptions& options) {
-  CompositePredictor model;
-  model.encoder = encoder_from_json(json.at("encoder"));
-  model.noise = json.at("noise");
-  model.options.members = json.at("members");
-  model.options.seed = json.at("seed");
-  model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
-  if (json.contains("likelihood") || json.contains("family")) {  // from format 3 on
-    model.likelihood = &likelihood_named(json.contains("likelihood") ? json.at("likelihood").get<std::string>()
-                                                                     : likelihood_from(json));
-    model.encoder.target_kind = model.likelihood->target;
-    model.temperature = json.at("temperature");
-    model.options.own_kernels = json.at("own_kernels");
-  }
-  if (model.likelihood->link == Link::softmax) model.options.outputs = std::ssize(model.encoder.classes);
-  const Formula formula = parse_formula(json.at("formula").get<std::string>());
-  if (!options.trust) refuse_code(formula, directory);
-  ModelSpec spec = make_spec(formula, columns);
-  for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
-  const std::shared_ptr<const Model> of =
-      model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, options);
-  read_posterior(model, of, json, posterior, directory + "/posterior.safetensors");
-  if (json.contains("noise_model")) {
-    std::vector<std::string> with_sigma = columns;
-    with_sigma.emplace_back("sigma");
-    model.noise_model = std::make_shared<CompositePredictor>(
-        fitted_from(json.at("noise_model"), below(weights, kNoisePrefix), below(posterior, kNoisePrefix), with_sigma,
-                    directory, options));
-  }
-  return model;
-}
-
 // By content: any other model.json may be a table, or another program's.
 bool is_model_json(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -248,20 +100,18 @@ FolderKind model_folder() {
 
 void check_model_place(const std::string& directory) { StagedFolder(directory, model_folder()); }
 
-void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
-                const std::string& log) {
+void save_model(const Predictor& model, const FitReport& report, const std::string& directory, const Table& table,
+                const DataOrigin& origin, const std::string& log) {
   StagedFolder folder(directory, model_folder());
-  Json json = model_json(fit, table, origin);
+  const PredictorParts parts = predictor_kind(model.kind()).write(model);
+  Json json = model_json(model, parts, report, table, origin);
   const auto add = [&](std::string_view file, const std::string& bytes) {
     const std::string name(file);
     folder.write(name, bytes);
     json["files"][name] = crc(bytes);
   };
-  const CompositePredictor& model = fit.model;
-  const TensorState weights = with_noise(weights_state(model), model, weights_state);
-  const TensorState posterior = with_noise(posterior_state(model), model, posterior_state);
-  add(kWeights, safetensors_bytes(weights, {{"format", "ick.model"}}));
-  if (!posterior.empty()) add(kPosterior, safetensors_bytes(posterior, {{"format", "ick.model"}}));
+  add(kWeights, safetensors_bytes(parts.weights, {{"format", "ick.model"}}));
+  if (!parts.posterior.empty()) add(kPosterior, safetensors_bytes(parts.posterior, {{"format", "ick.model"}}));
   const GoldenFile golden = golden_file(model, table);
   add(golden.name, golden.bytes);
   folder.write(std::string(kTrainLog), log);
@@ -290,8 +140,9 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
       return TensorState(parse_safetensors(checked_file(directory, name, json.at("files")), directory + "/" + name));
     };
     if (!json.at("files").contains("weights.safetensors")) damaged(path, "it names no weights");
-    stored.model = fitted_from(json, tensors("weights.safetensors"), tensors("posterior.safetensors"),
-                               stored.origin.columns, directory, options);
+    const PredictorKind& kind = predictor_kind(json.value("predictor", kComposite));
+    stored.model = kind.read({json, tensors("weights.safetensors"), tensors("posterior.safetensors")},
+                             {stored.origin.columns, directory, options.trust, stored.format});
   } catch (const Json::exception& error) {
     damaged(path, std::string("a part is missing or of the wrong kind (") + error.what() + ")");
   } catch (const UntrustedCode&) {
@@ -307,10 +158,16 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
   return stored;
 }
 
+const CompositePredictor& StoredModel::composite(const std::string& what) const {
+  if (const auto* found = dynamic_cast<const CompositePredictor*>(model.get())) return *found;
+  throw UsageError(what + " is for models of networks and kernels; this model is of the kind \"" +
+                   std::string(model->kind()) + "\"");
+}
+
 Verification verify_model(const std::string& directory, const LoadOptions& options) {
   const StoredModel stored = load_model(directory, options);
-  const std::string name = golden_name(stored.model);
-  return verify_golden(stored.model, directory + "/" + name,
+  const std::string name = golden_name(*stored.model);
+  return verify_golden(*stored.model, directory + "/" + name,
                        checked_file(directory, name, Json::parse(stored.json).at("files")));
 }
 

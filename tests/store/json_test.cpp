@@ -70,7 +70,7 @@ constexpr const char* kThirdFormat = R"({
   "holdout": "last(day)=20%", "kernel_rate": 0.3, "kernels": "learned", "layers": [7, 5], "learning_rate": 0.01,
   "link": "logit", "loaders": 3, "loss": "huber", "members": 3, "momentum": 0.85, "noise": 0.7, "noise_formula": "",
   "optimiser": "sgd", "own_kernels": false, "patience": 4, "perturbation": "bootstrap", "polish": false,
-  "posterior": "ensemble", "refit": false, "schedule": "cosine", "seed": 18446744073709551557,
+  "posterior": "ensemble", "refit": "no", "schedule": "cosine", "seed": 18446744073709551557,
   "units": {"day": "mm", "x": "km"}, "validation": "random=25%", "warm_start": false, "weight_decay": 1e-07})";
 
 FitOptions third_format() {
@@ -94,7 +94,7 @@ FitOptions third_format() {
   o.patience = 4;
   o.warm_start = false;
   o.polish = false;
-  o.refit = false;
+  o.refit = Refit::no;
   o.holdout = parse_split("last(day)=20%");
   o.validation = parse_split("random=25%");
   o.gaps = Gaps::fill;

@@ -65,13 +65,13 @@ void expect_round_trip(const ModelCase& made) {
   const Fit fit = made_fit(made);
   save_model(fit, path, made.table, {"table.csv", made.table.names(), 77}, "{\"epoch\": 1}\n");
   const StoredModel stored = load_model(path);
-  expect_same(stored.model.predict(made.table, {0.8}), fit.model.predict(made.table, {0.8}));
+  expect_same(stored.model->predict(made.table, {0.8}), fit.model.predict(made.table, {0.8}));
   EXPECT_EQ(stored.origin.path, "table.csv");
   EXPECT_EQ(stored.origin.columns, made.table.names());
   EXPECT_EQ(stored.origin.fingerprint, 77u);
-  EXPECT_EQ(stored.format, 4);
-  EXPECT_EQ(print(stored.model.spec().formula), print(made.plan.spec.formula));
-  EXPECT_EQ(stored.model.noise, 0.37);
+  EXPECT_EQ(stored.format, 5);
+  EXPECT_EQ(print(stored.composite("a test").spec().formula), print(made.plan.spec.formula));
+  EXPECT_EQ(stored.composite("a test").noise, 0.37);
   EXPECT_EQ(read_file(path + "/train.log.jsonl"), "{\"epoch\": 1}\n");
   const Verification verification = verify_model(path);
   EXPECT_TRUE(verification.passed);
@@ -189,7 +189,7 @@ class Damage : public testing::TestWithParam<const char*> {
     try {
       const Verification verification = verify_model(path_);
       EXPECT_TRUE(verification.passed) << what;
-      expect_same(load_model(path_).model.predict(made_.table), before_);
+      expect_same(load_model(path_).model->predict(made_.table), before_);
       return false;
     } catch (const DataError& error) {
       EXPECT_NE(std::string(error.what()).find(path_), std::string::npos) << what << ": " << error.what();
@@ -269,9 +269,9 @@ std::string rewritten(const std::string& text, const std::function<void(Json&)>&
 
 TEST_P(Damage, NewerFormats) {
   const std::string file = path_ + "/model.json", whole = read_file(file);
-  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 5; }));
+  overwrite(file, rewritten(whole, [](Json& json) { json["format_version"] = 6; }));
   EXPECT_EQ(message_of<DataError>([&] { load_model(path_); }, path_),
-            "f/model.json: written in format 5, but this ick reads formats up to 4; use a newer ick");
+            "f/model.json: written in format 6, but this ick reads formats up to 5; use a newer ick");
   overwrite(file, rewritten(whole, [](Json& json) { json["formula"] = "y ~ wavelet(a)"; }));
   const std::string version = Json::parse(whole).at("ick_version");
   EXPECT_EQ(
@@ -298,7 +298,7 @@ TEST_P(Damage, PartsOfTheWrongKind) {
     for (const Json& other : {Json(nullptr), Json("text"), Json::array(), Json(-1)}) {
       overwrite(file, rewritten(whole, [&](Json& json) { json[key] = other; }));
       try {
-        load_model(path_).model.predict(made_.table);
+        load_model(path_).model->predict(made_.table);
       } catch (const Error&) {
       } catch (const std::exception& error) {
         ADD_FAILURE() << key << " = " << other << ": " << error.what();
@@ -333,7 +333,7 @@ TEST(ModelDirectory, ReplacesAnOlderModelAndNothingElse) {
   const Fit fit = made_fit(second);
   check_model_place(path);
   save_model(fit, path, second.table, {});
-  expect_same(load_model(path).model.predict(second.table), fit.model.predict(second.table));
+  expect_same(load_model(path).model->predict(second.table), fit.model.predict(second.table));
   EXPECT_FALSE(fs::exists(path + "/posterior.safetensors"));
   EXPECT_EQ(folder.names(), std::vector<std::string>{"m"});
 
@@ -411,7 +411,7 @@ TEST(ModelDirectory, NothingHalfWrittenRemains) {
     EXPECT_EQ(folder.names(), std::vector<std::string>{"m"});
   }
   std::signal(SIGXFSZ, handler);
-  expect_same(load_model(path).model.predict(made.table), old.model.predict(made.table));
+  expect_same(load_model(path).model->predict(made.table), old.model.predict(made.table));
 
   Table other = made.table;
   other.columns.erase(other.columns.begin() + 1);  // the column the model reads
@@ -557,12 +557,12 @@ TEST(Checkpoint, DamageIsSeen) {
 TEST(Checkpoint, OfANewerFormat) {
   const ScratchFolder folder;
   const std::string path = folder / "c";
-  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 5})"}});
+  std::string bytes = safetensors_bytes({}, {{"checkpoint", R"({"format": "ick.checkpoint", "format_version": 6})"}});
   const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   for (int byte = 0; byte < 4; ++byte) bytes += static_cast<char>(sum >> (8 * byte) & 0xff);
   overwrite(path, bytes);
   EXPECT_EQ(message_of<DataError>([&] { load_checkpoint(path); }, path),
-            "f: written in format 5, but this ick reads formats up to 4; use a newer ick");
+            "f: written in format 6, but this ick reads formats up to 5; use a newer ick");
 }
 
 }  // namespace

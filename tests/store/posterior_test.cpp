@@ -44,12 +44,13 @@ TEST(StoredPosterior, ComesBack) {
     ASSERT_EQ(fitted.model.support.size(), 2u);
     const ScratchFolder folder;
     const StoredModel again = stored(fitted, table, folder);
-    EXPECT_EQ(again.model.posterior->engine().name, posterior);
-    EXPECT_EQ(again.model.posterior->amplitude(), fitted.model.posterior->amplitude());
-    EXPECT_EQ(again.model.calibration.rows(), fitted.model.calibration.rows());
-    EXPECT_EQ(again.model.calibration.scores(), fitted.model.calibration.scores());
+    const CompositePredictor& model = again.composite("a test");
+    EXPECT_EQ(model.posterior->engine().name, posterior);
+    EXPECT_EQ(model.posterior->amplitude(), fitted.model.posterior->amplitude());
+    EXPECT_EQ(model.calibration.rows(), fitted.model.calibration.rows());
+    EXPECT_EQ(model.calibration.scores(), fitted.model.calibration.scores());
     const Table other = mixed_table(50, 2);
-    expect_same(again.model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
+    expect_same(model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
     EXPECT_EQ(again.report.options.posterior, posterior);
   }
 }
@@ -62,9 +63,10 @@ TEST(StoredPosterior, WithAFormulaOfTheNoise) {
   ASSERT_NE(fitted.model.noise_model, nullptr);
   const ScratchFolder folder;
   const StoredModel again = stored(fitted, table, folder);
-  ASSERT_NE(again.model.noise_model, nullptr);
+  const CompositePredictor& model = again.composite("a test");
+  ASSERT_NE(model.noise_model, nullptr);
   const Table other = mixed_table(50, 2);
-  expect_same(again.model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
+  expect_same(model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
   EXPECT_EQ(again.report.options.noise_formula, options.noise_formula);
 }
 

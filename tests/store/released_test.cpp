@@ -17,9 +17,9 @@ TEST_P(Released, StillPredictsWhatItDid) {
   const StoredModel stored = load_model(path);
   EXPECT_TRUE(verify_model(path).passed);
   ReadOptions options;
-  options.known = stored.model.encoder.columns();
+  options.known = stored.model->columns();
   const Table input = read_table(path + ".input.csv", options), expected = read_table(path + ".expected.csv");
-  const Prediction p = stored.model.predict(input, {0.9});
+  const Prediction p = stored.model->predict(input, {0.9});
   ASSERT_EQ(p.mean.size(), 60u);
   ASSERT_EQ(expected.rows, 60);
   for (std::size_t i = 0; i < 60; ++i) {

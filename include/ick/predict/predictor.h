@@ -20,7 +20,8 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
 
-  virtual std::string formula() const = 0;
+  virtual std::string_view kind() const = 0;  // by which it is stored: a row of the table of ick/store/predictor_kind.h
+  virtual std::string formula() const = 0;    // or a description
   virtual const ColumnInfo& target() const = 0;
   virtual std::vector<ColumnInfo> columns() const = 0;          // that predict() reads
   virtual std::vector<ColumnInfo> scoring_columns() const = 0;  // and those that evaluate() reads, target and weights
@@ -37,6 +38,9 @@ class Predictor {
   // DataError when a column is missing or of another type.
   virtual Prediction predict(const Table& table, const PredictOptions& options = {},
                              EncodingNotes* notes = nullptr) const = 0;
+  // Categories of which it knows only the levels of its training rows: `levels` are these.
+  virtual std::vector<ColumnInfo> known_levels() const { return {}; }
+  virtual bool reads_images() const { return false; }                    // which a table only names
   virtual std::vector<std::string> support_names() const { return {}; }  // sources that support is told for
 
   // [draw][row], in the target's units. UsageError for classes.

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ick/fit/fit.h"
 #include "ick/store/load_options.h"
+#include "ick/store/predictor_kind.h"
 
 namespace ick {
 
@@ -17,7 +19,7 @@ namespace ick {
 //                         with what networks and kernels read of the rows, pixels included, and the functions
 //   train.log.jsonl       one line for each epoch
 // It appears whole or not at all. Nothing else is needed to predict.
-inline constexpr int kModelFormat = 4;
+inline constexpr int kModelFormat = 5;
 
 struct DataOrigin {
   std::string path;  // as given
@@ -29,16 +31,24 @@ struct DataOrigin {
 // never replaced. Fails before anything is trained when called first.
 void check_model_place(const std::string& directory);
 
-void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
-                const std::string& log = "");
+// `table` is what it was fitted on, or some of its rows: a few are kept with their predictions.
+void save_model(const Predictor& model, const FitReport& report, const std::string& directory, const Table& table,
+                const DataOrigin& origin, const std::string& log = "");
+inline void save_model(const Fit& fit, const std::string& directory, const Table& table, const DataOrigin& origin,
+                       const std::string& log = "") {
+  save_model(fit.model, fit.report, directory, table, origin, log);
+}
 
 struct StoredModel {
-  CompositePredictor model;
+  std::shared_ptr<const Predictor> model;
   FitReport report;  // settings and scores of the fit
   DataOrigin origin;
   int format = kModelFormat;
   std::string version;  // version of the program that wrote it
   std::string json;     // model.json as it stands
+
+  // For what only models of networks and kernels have; UsageError that `what` is for those when it is another.
+  const CompositePredictor& composite(const std::string& what) const;
 };
 
 // DataError when a file is missing, damaged or of a newer format.

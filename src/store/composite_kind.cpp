@@ -1,0 +1,188 @@
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ick/base/error.h"
+#include "ick/base/text.h"
+#include "ick/predict/composite.h"
+#include "ick/store/json.h"
+#include "store/kinds.h"
+
+// How the composite model is kept.
+namespace ick {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// All of a model that is not a tensor.
+Json fitted_json(const CompositePredictor& model) {
+  Json json;
+  json["formula"] = print(model.spec().formula);
+  Json features = Json::array();
+  for (const TermSpec& term : model.spec().terms) features.push_back(term.features);
+  json["features"] = features;
+  json["members"] = model.options.members;
+  json["seed"] = model.options.seed;
+  json["layers"] = model.options.layers;
+  json["noise"] = model.noise;
+  json["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
+  json["posterior"] = model.posterior->engine().name;
+  json["likelihood"] = model.likelihood->name;
+  json["temperature"] = model.temperature;
+  json["own_kernels"] = model.options.own_kernels;
+  json["amplitude"] = model.posterior->amplitude();
+  json["solved_noise"] = model.solved_noise;
+  json["calibration_rows"] = model.calibration.rows();
+  json["calibration_blocks"] = model.calibration.blocks();
+  json["support"] = !model.support.empty();
+  if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
+    json["kept_rows"] = kept.size(0);  // neighbours of the rows to be predicted are among them
+  }
+  json["encoder"] = to_json(model.encoder);
+  json["kernels"] = to_json(model.parameters());
+  json["parameters"] = model.model().trainable();
+  if (model.noise_model != nullptr) json["noise_model"] = fitted_json(*model.noise_model);
+  return json;
+}
+
+// What only the posterior needs.
+TensorState posterior_state(const CompositePredictor& model) {
+  TensorState state = model.posterior->tensors();
+  if (model.calibration.rows() > 0)
+    state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
+  const TensorState support = support_state(model.support);
+  state.insert(state.end(), support.begin(), support.end());
+  return state;
+}
+
+TensorState prefixed(const TensorState& state, const std::string& prefix) {
+  TensorState result;
+  for (const auto& [name, tensor] : state) result.emplace_back(prefix + name, tensor);
+  return result;
+}
+
+TensorState below(const TensorState& state, const std::string& prefix) {
+  TensorState result;
+  for (const auto& [name, tensor] : state) {
+    if (name.starts_with(prefix)) result.emplace_back(name.substr(prefix.size()), tensor);
+  }
+  return result;
+}
+
+constexpr char kNoisePrefix[] = "noise_model.";
+
+TensorState with_noise(TensorState state, const CompositePredictor& model,
+                       TensorState (*state_of)(const CompositePredictor&)) {
+  if (model.noise_model == nullptr) return state;
+  const TensorState noise = prefixed(state_of(*model.noise_model), kNoisePrefix);
+  state.insert(state.end(), noise.begin(), noise.end());
+  return state;
+}
+
+TensorState weights_state(const CompositePredictor& model) { return model.model().state(); }
+
+std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::string& path, const ModelSpec& spec,
+                                        const Encoder& encoder, const ModelOptions& options, bool trust) {
+  try {
+    return std::make_shared<Model>(spec, encoder, tensors, options, trust);
+  } catch (const DataError& error) {
+    damaged(path, error.what());
+  }
+}
+
+// Models of format 1 had a posterior factor or nothing.
+void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model>& of, const Json& json,
+                    const TensorState& tensors, const std::string& path) {
+  const auto find = [&](const std::string& name) { return find_tensor(tensors, name); };
+  const bool named = json.contains("posterior");
+  const std::string engine = named                      ? json.at("posterior").get<std::string>()
+                             : find("factor").defined() ? "exact"
+                                                        : "ensemble";
+  model.solved_noise = json.value("solved_noise", model.noise);
+  try {
+    // In models of format 1 the noise had what features miss of kernels.
+    model.posterior = engine_named(engine).restore(of, tensors, json.value("amplitude", 1.0), named);
+    if (json.value("support", false)) model.support = restore_support(*of, model.encoder, tensors);
+  } catch (const DataError& error) {
+    damaged(path, error.what());
+  }
+  if (const at::Tensor scores = find("calibration"); scores.defined()) {
+    const at::Tensor dense = scores.to(at::kDouble).contiguous();
+    try {
+      model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
+                                      json.at("calibration_rows").get<std::int64_t>(),
+                                      json.value("calibration_blocks", std::int64_t{0}));
+    } catch (const UsageError& error) {
+      damaged(path, error.what());
+    }
+  }
+}
+
+// Up to format 4 a value that a formula states was where a parameter started.
+void values_were_starts(Expression& expression) {
+  for (Expression& operand : expression.operands) values_were_starts(operand);
+  for (const KernelRow& row : kernel_table()) {
+    if (row.name != expression.call.name) continue;
+    for (Argument& argument : expression.call.arguments) {
+      const bool known = std::any_of(row.parameters.begin(), row.parameters.end(),
+                                     [&](const ParameterDeclaration& each) { return each.name == argument.name; });
+      if (known && argument.kind == Argument::Kind::value) argument.kind = Argument::Kind::start;
+    }
+  }
+}
+
+// A model of its parts; the noise's model, if there is one, is a part of it.
+CompositePredictor fitted_from(const Json& json, const TensorState& weights, const TensorState& posterior,
+                               const PredictorPlace& place) {
+  const std::string& directory = place.directory;
+  CompositePredictor model;
+  model.encoder = encoder_from_json(json.at("encoder"));
+  model.noise = json.at("noise");
+  model.options.members = json.at("members");
+  model.options.seed = json.at("seed");
+  model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();
+  if (json.contains("likelihood") || json.contains("family")) {  // from format 3 on
+    model.likelihood = &likelihood_named(json.contains("likelihood") ? json.at("likelihood").get<std::string>()
+                                                                     : likelihood_from(json));
+    model.encoder.target_kind = model.likelihood->target;
+    model.temperature = json.at("temperature");
+    model.options.own_kernels = json.at("own_kernels");
+  }
+  if (model.likelihood->link == Link::softmax) model.options.outputs = std::ssize(model.encoder.classes);
+  Formula formula = parse_formula(json.at("formula").get<std::string>());
+  if (place.format < 5) {
+    values_were_starts(formula.right);
+    model.options.stated_in_units = false;
+  }
+  if (!place.trust) refuse_code(formula, directory);
+  ModelSpec spec = make_spec(formula, place.columns);
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
+  const std::shared_ptr<const Model> of =
+      model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, place.trust);
+  read_posterior(model, of, json, posterior, directory + "/posterior.safetensors");
+  if (json.contains("noise_model")) {
+    PredictorPlace with_sigma = place;
+    with_sigma.columns.emplace_back("sigma");
+    model.noise_model = std::make_shared<CompositePredictor>(
+        fitted_from(json.at("noise_model"), below(weights, kNoisePrefix), below(posterior, kNoisePrefix), with_sigma));
+  }
+  return model;
+}
+
+PredictorParts write(const Predictor& predictor) {
+  const auto& model = dynamic_cast<const CompositePredictor&>(predictor);
+  return {fitted_json(model), with_noise(weights_state(model), model, weights_state),
+          with_noise(posterior_state(model), model, posterior_state)};
+}
+
+std::shared_ptr<const Predictor> read(const PredictorParts& parts, const PredictorPlace& place) {
+  return std::make_shared<const CompositePredictor>(fitted_from(parts.json, parts.weights, parts.posterior, place));
+}
+
+}  // namespace
+
+PredictorKind composite_kind() { return {kComposite, write, read}; }
+
+}  // namespace ick
