@@ -1,0 +1,121 @@
+#include "neighbour/index.h"
+
+#include <hnswlib/hnswlib.h>
+
+#include <algorithm>
+#include <nanoflann.hpp>
+#include <numeric>
+
+namespace ick {
+
+namespace {
+
+// A tree of many coordinates looks at most of its leaves: above this, and of enough rows to be worth it, a graph. Its
+// answers are nearly the nearest ones, which is all that is asked for.
+constexpr int kMostTreeCoordinates = 12;
+constexpr std::int64_t kFewRows = 50'000;
+constexpr std::size_t kLooks = 200;       // candidates a graph keeps while it looks
+constexpr std::int64_t kLeastRows = 256;  // below, halves of an order are not halved further
+
+struct Points {
+  const double* at;
+  int size;
+  std::int64_t count;
+
+  std::size_t kdtree_get_point_count() const { return static_cast<std::size_t>(count); }
+  double kdtree_get_pt(std::size_t i, std::size_t d) const { return at[i * static_cast<std::size_t>(size) + d]; }
+  template <class Box>
+  bool kdtree_get_bbox(Box&) const {
+    return false;
+  }
+};
+
+}  // namespace
+
+struct NeighbourIndex::Tree {
+  using Search =
+      nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Points>, Points, -1, std::uint32_t>;
+  Points points;
+  Search search;
+
+  Tree(const Coordinates& all, std::int64_t count)
+      : points{all.at.data(), all.size, count},
+        search(all.size, points, nanoflann::KDTreeSingleIndexAdaptorParams(16)) {
+    search.buildIndex();
+  }
+};
+
+struct NeighbourIndex::Graph {
+  hnswlib::L2Space space;
+  hnswlib::HierarchicalNSW<float> search;
+  int size;
+
+  Graph(const Coordinates& all, std::int64_t count)
+      : space(static_cast<std::size_t>(all.size)),
+        search(&space, static_cast<std::size_t>(count), 24, 150, 100),
+        size(all.size) {
+    search.setEf(kLooks);
+    std::vector<float> point(static_cast<std::size_t>(all.size));
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::transform(all.at.data() + i * all.size, all.at.data() + (i + 1) * all.size, point.begin(),
+                     [](double each) { return static_cast<float>(each); });
+      search.addPoint(point.data(), static_cast<std::size_t>(i));
+    }
+  }
+};
+
+NeighbourIndex::NeighbourIndex(const Coordinates& points, std::int64_t count) : count_(count) {
+  if (points.size > kMostTreeCoordinates && count > kFewRows) {
+    graph_ = std::make_unique<Graph>(points, count);
+  } else if (count > 0 && points.size > 0) {
+    tree_ = std::make_unique<Tree>(points, count);
+  }
+}
+
+NeighbourIndex::~NeighbourIndex() = default;
+NeighbourIndex::NeighbourIndex(NeighbourIndex&&) noexcept = default;
+
+std::vector<std::int64_t> NeighbourIndex::nearest(const double* at, std::int64_t count) const {
+  count = std::min(count, count_);
+  std::vector<std::pair<double, std::int64_t>> found;
+  if (graph_ != nullptr) {
+    std::vector<float> point(at, at + graph_->size);
+    auto queue = graph_->search.searchKnn(point.data(), static_cast<std::size_t>(count));
+    for (; !queue.empty(); queue.pop()) found.emplace_back(queue.top().first, queue.top().second);
+  } else if (tree_ != nullptr && count > 0) {
+    std::vector<std::uint32_t> rows(static_cast<std::size_t>(count));
+    std::vector<double> distances(static_cast<std::size_t>(count));
+    const std::size_t many = tree_->search.knnSearch(at, rows.size(), rows.data(), distances.data());
+    for (std::size_t i = 0; i < many; ++i) found.emplace_back(distances[i], rows[i]);
+  } else {  // nothing to be near in
+    for (std::int64_t i = 0; i < count; ++i) found.emplace_back(0.0, i);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::int64_t> rows;
+  for (const auto& [distance, row] : found) rows.push_back(row);
+  return rows;
+}
+
+OrderedIndex::OrderedIndex(const Coordinates& points, std::int64_t count) {
+  for (std::int64_t size = count; size > 0; size = size > kLeastRows ? (size + 1) / 2 : 0) {
+    halves_.emplace_back(points, size);
+  }
+}
+
+std::vector<std::int64_t> OrderedIndex::nearest(const double* at, std::int64_t before, std::int64_t count) const {
+  std::size_t half = 0;  // the smallest that has all rows before
+  while (half + 1 < halves_.size() && halves_[half + 1].size() >= before) ++half;
+  const std::int64_t size = halves_.empty() ? 0 : halves_[half].size(), wanted = std::min(count, before);
+  for (std::int64_t ask = 2 * wanted + 8; wanted > 0; ask *= 2) {
+    std::vector<std::int64_t> rows = halves_[half].nearest(at, ask);
+    std::erase_if(rows, [&](std::int64_t row) { return row >= before; });
+    if (std::ssize(rows) >= wanted) {
+      rows.resize(static_cast<std::size_t>(wanted));
+      return rows;
+    }
+    if (ask >= size) return rows;
+  }
+  return {};
+}
+
+}  // namespace ick
