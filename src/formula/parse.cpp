@@ -17,8 +17,9 @@
 // primary  := '(' sum ')' | call
 // call     := word '(' [item (',' item)*] ')'
 // item     := name | '.' | flag | call | word '=' value
-// value    := values | 'fixed' '(' values ')' | 'bounded' '(' values ',' quantity ',' quantity ')' | word | quoted |
-//             columns
+// value    := values | 'fixed' '(' values ')' | 'start' '(' values ')' | 'bounded' '(' values ',' range ')' |
+//             'prior' '(' range ')' | word | quoted | columns
+// range    := quantity ',' quantity
 // columns  := '(' name (',' name)* ')'
 // values   := quantity | '[' quantity (',' quantity)* ']'
 // quantity := ['+' | '-'] number [unit]
@@ -376,7 +377,7 @@ class Parser {
 
   void read_value(Argument& argument) {
     if (token_.kind == Token::Kind::quantity || at('[') || at('-') || at('+')) {
-      argument.kind = Argument::Kind::start;
+      argument.kind = Argument::Kind::value;
       argument.values = values();
       return;
     }
@@ -386,13 +387,13 @@ class Parser {
       return;
     }
     if (token_.kind != Token::Kind::word) {
-      fail(token_, "a value such as 0.5, 1y, [1, 2], fixed(1y) or bounded(2, 0.5, 8)");
+      fail(token_, "a value such as 0.5, 1y, [1, 2], start(1y), bounded(2, 0.5, 8) or prior(2d, 30d)");
     }
     if (is_not_finite(token_.text)) fail(token_, "a finite number");
     const Token word = advance();
-    if (word.text == "fixed") {
-      argument.kind = Argument::Kind::fixed;
-      expect('(', "\"(\" after \"fixed\"");
+    if (word.text == "fixed" || word.text == "start") {
+      argument.kind = word.text == "fixed" ? Argument::Kind::fixed : Argument::Kind::start;
+      expect('(', "\"(\" after \"" + word.text + "\"");
       argument.values = values();
       expect(')', "\")\"");
     } else if (word.text == "bounded") {
@@ -404,8 +405,15 @@ class Parser {
       expect(',', "\",\" and the upper bound");
       argument.high = quantity();
       expect(')', "\")\"");
+    } else if (word.text == "prior") {
+      argument.kind = Argument::Kind::prior;
+      expect('(', "\"(\" after \"prior\"");
+      argument.low = quantity();
+      expect(',', "\",\" and the upper end of the range that holds 90%");
+      argument.high = quantity();
+      expect(')', "\")\"");
     } else {
-      if (at('(')) fail(word, "fixed(...) or bounded(...)");
+      if (at('(')) fail(word, "start(...), bounded(...), prior(...) or fixed(...)");
       argument.kind = Argument::Kind::word;
       argument.word = word.text;
     }

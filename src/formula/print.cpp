@@ -37,13 +37,17 @@ std::string values_text(const std::vector<Quantity>& values) {
 std::string argument_text(const Call& call, const Argument& argument) {
   const std::string assigned = argument.name + "=";
   switch (argument.kind) {
-    case Argument::Kind::start:
+    case Argument::Kind::value:
       return assigned + values_text(argument.values);
+    case Argument::Kind::start:
+      return assigned + "start(" + values_text(argument.values) + ")";
     case Argument::Kind::fixed:
       return assigned + "fixed(" + values_text(argument.values) + ")";
     case Argument::Kind::bounded:
       return assigned + "bounded(" + values_text(argument.values) + ", " + print(argument.low.value()) + ", " +
              print(argument.high.value()) + ")";
+    case Argument::Kind::prior:
+      return assigned + "prior(" + print(argument.low.value()) + ", " + print(argument.high.value()) + ")";
     case Argument::Kind::word:
       return assigned + argument.word;
     case Argument::Kind::text:

@@ -17,7 +17,7 @@ struct Categorical {
       ParameterDeclaration{"loading", Shape::per_level_rank, Constraint::real(), Unit::none, start::loading,
                            "a draw of variance 1 / (2 rank)"},
       ParameterDeclaration{"variance", Shape::per_level, Constraint::positive(), Unit::target_squared, start::half,
-                           "1/2"}};
+                           "1/2", start::half_prior}};
 
   static constexpr std::int64_t rank(const Structure& s) { return s.levels; }
 

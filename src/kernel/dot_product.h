@@ -30,9 +30,9 @@ struct Linear {
   static constexpr Inputs inputs = Inputs::numbers;
   static constexpr bool centred = true;
   static constexpr Spectrum spectrum = Spectrum::none;
-  static constexpr std::array parameters = {ParameterDeclaration{"variance", Shape::per_input, Constraint::positive(),
-                                                                 Unit::none, start::linear_variance,
-                                                                 "1 / (D variance of x_d)"}};
+  static constexpr std::array parameters = {
+      ParameterDeclaration{"variance", Shape::per_input, Constraint::positive(), Unit::none, start::linear_variance,
+                           "1 / (D variance of x_d)", start::linear_variance_prior}};
 
   static constexpr std::int64_t rank(const Structure& s) { return s.inputs; }
 
@@ -51,7 +51,7 @@ struct Polynomial {
   static constexpr Spectrum spectrum = Spectrum::none;
   static constexpr std::array parameters = {
       ParameterDeclaration{"variance", Shape::scalar, Constraint::positive(), Unit::target_squared,
-                           start::polynomial_variance, "2^-degree"},
+                           start::polynomial_variance, "2^-degree", start::polynomial_variance_prior},
       ParameterDeclaration{"offset", Shape::scalar, Constraint::positive(), Unit::none, start::one, "1"},
       ParameterDeclaration{"lengthscale", Shape::per_input, Constraint::positive(), Unit::input, start::dot_lengthscale,
                            "standard deviation of x_d, times sqrt(D)"}};

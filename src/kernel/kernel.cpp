@@ -126,7 +126,7 @@ class Binder {
       if (argument == nullptr || option.kernel != factor.row->name) continue;
       const bool is_plain = argument->values.size() == 1 && argument->values[0].unit.empty();
       const double value = is_plain ? argument->values[0].number : 0.0;
-      if (argument->kind != Argument::Kind::start || value != std::floor(value) || value < 1.0 || value > option.most) {
+      if (argument->kind != Argument::Kind::value || value != std::floor(value) || value < 1.0 || value > option.most) {
         throw UsageError(where(argument->position) + std::string(option.name) + " must be a whole number from 1 to " +
                          std::to_string(option.most));
       }
@@ -203,29 +203,67 @@ class Binder {
     parameter.count = size_of(declaration.shape, factor.structure);
     const Argument* argument = spec.find(declaration.name);
     const bool is_scale = declaration.name == "variance" && declaration.shape == Shape::scalar;
-    std::vector<double> start;
-    if (argument != nullptr) {
-      start = stated_start(*argument, factor, declaration, parameter);
-    } else if (is_scale && has_scale) {
+    const double unit = is_scale && !has_scale ? options_.target_variance : 1.0;
+    parameter.stated = argument != nullptr;
+    if (argument == nullptr && is_scale && has_scale) {
       parameter.fixed = true;
-      start.assign(options_.members, 1.0);
-    } else {
-      start = drawn_start(factor, declaration, parameter);
+      parameters_.add(std::move(parameter), std::vector<double>(static_cast<std::size_t>(options_.members), 1.0));
+      return;
+    }
+    std::vector<double> start = drawn_start(factor, declaration, parameter);
+    if (argument != nullptr) {
+      check_argument(*argument, parameter);
+      if (argument->kind == Argument::Kind::prior) {
+        start = start_of_prior(*argument, factor, declaration, parameter, unit);
+      } else {
+        start = stated_start(*argument, factor, declaration, parameter, unit);
+      }
     }
     parameters_.add(std::move(parameter), start);
   }
 
-  std::vector<double> stated_start(const Argument& argument, const Factor& factor,
-                                   const ParameterDeclaration& declaration, Parameter& parameter) const {
-    const auto count = argument.values.size();
+  static void check_argument(const Argument& argument, const Parameter& parameter) {
     if (argument.kind == Argument::Kind::word || argument.kind == Argument::Kind::flag) {
       throw UsageError(where(argument.position) + argument.name + " must be a number");
     }
-    if (count != 1 && std::ssize(argument.values) != parameter.count) {
-      throw UsageError(where(argument.position) + argument.name + " has " + std::to_string(count) +
+    if (argument.kind == Argument::Kind::prior || argument.values.size() == 1) return;
+    if (std::ssize(argument.values) != parameter.count) {
+      throw UsageError(where(argument.position) + argument.name + " has " + std::to_string(argument.values.size()) +
                        " values; expected 1" + (parameter.count > 1 ? " or " + std::to_string(parameter.count) : ""));
     }
-    parameter.fixed = argument.kind == Argument::Kind::fixed;
+  }
+
+  // prior(low, high): 90% lie between. The start is in the middle.
+  std::vector<double> start_of_prior(const Argument& argument, const Factor& factor,
+                                     const ParameterDeclaration& declaration, Parameter& parameter, double unit) const {
+    std::vector<double> start;
+    parameter.prior.clear();
+    for (std::int64_t i = 0; i < parameter.count; ++i) {
+      const double low = resolve(argument, *argument.low, factor, declaration.unit, i) / unit;
+      const double high = resolve(argument, *argument.high, factor, declaration.unit, i) / unit;
+      for (const double end : {low, high}) {
+        if (admits(parameter.constraint, end)) continue;
+        throw UsageError(where(argument.position) + argument.name + " = " + number_text(end * unit) + " is not " +
+                         describe(parameter.constraint));
+      }
+      if (!(low < high)) {
+        throw UsageError(where(argument.position) + argument.name + ": prior(" + print(*argument.low) + ", " +
+                         print(*argument.high) + ") holds nothing; give a low and a higher end");
+      }
+      const double from = unconstrain(parameter.constraint, low), to = unconstrain(parameter.constraint, high);
+      const double sd = 0.5 * (to - from) / kNinety;
+      parameter.prior.push_back({0.5 * (from + to), sd, sd});
+    }
+    for (std::int64_t e = 0; e < options_.members; ++e) {
+      for (const Prior& each : parameter.prior) start.push_back(constrain(parameter.constraint, each.centre));
+    }
+    return start;
+  }
+
+  std::vector<double> stated_start(const Argument& argument, const Factor& factor,
+                                   const ParameterDeclaration& declaration, Parameter& parameter, double unit) const {
+    const auto count = argument.values.size();
+    parameter.fixed = argument.kind == Argument::Kind::fixed || argument.kind == Argument::Kind::value;
     if (argument.kind == Argument::Kind::bounded) {
       const double low = resolve_bound(argument, *argument.low, factor, declaration.unit, parameter.count);
       const double high = resolve_bound(argument, *argument.high, factor, declaration.unit, parameter.count);
@@ -237,23 +275,27 @@ class Binder {
         throw UsageError(where(argument.position) + argument.name + ": bounds " + number_text(low) + " and " +
                          number_text(high) + " do not enclose anything; give a low and a higher high");
       }
-      parameter.constraint = Constraint::interval(low, high);
+      parameter.constraint = Constraint::interval(low / unit, high / unit);
+      parameter.prior.clear();  // what the formula says counts
     }
     std::vector<double> start;
     for (std::int64_t i = 0; i < options_.members * parameter.count; ++i) {
       const Quantity& quantity = argument.values[count == 1 ? 0 : i % parameter.count];
       const double value = resolve(argument, quantity, factor, declaration.unit, i);
-      if (!admits(parameter.constraint, value)) {
+      if (!admits(parameter.constraint, value / unit)) {
+        const Constraint& c = parameter.constraint;
+        const bool bounded = c.kind == Constraint::Kind::interval;
         throw UsageError(where(argument.position) + argument.name + " = " + number_text(value) + " is not " +
-                         describe(parameter.constraint));
+                         describe(bounded ? Constraint::interval(c.low * unit, c.high * unit) : c));
       }
-      start.push_back(value);
+      start.push_back(value / unit);
     }
     return start;
   }
 
+  // Sets the prior, too.
   std::vector<double> drawn_start(const Factor& factor, const ParameterDeclaration& declaration,
-                                  const Parameter& parameter) const {
+                                  Parameter& parameter) const {
     std::vector<InputSummary> inputs;
     for (const std::int64_t column : factor.columns) inputs.push_back(inputs_[column]);
     const bool by_component = declaration.shape == Shape::per_component_input;
@@ -263,9 +305,14 @@ class Binder {
       Random random(seed_for(options_.seed, parameter.path + "#" + std::to_string(e)));
       for (int i = 0; i < parameter.count; ++i) {
         const bool by_input = declaration.shape == Shape::per_input || by_component;
-        start.push_back(
-            declaration.start(StartContext{inputs, by_input ? i % (by_component ? width : factor.structure.inputs) : 0,
-                                           by_component ? i / width : i, factor.structure, random}));
+        const StartContext context{inputs, by_input ? i % (by_component ? width : factor.structure.inputs) : 0,
+                                   by_component ? i / width : i, factor.structure, random};
+        start.push_back(declaration.start(context));
+        if (e > 0 || declaration.prior == nullptr) continue;
+        const PriorRange range = declaration.prior(context);
+        const double centre = unconstrain(parameter.constraint, start.back());
+        parameter.prior.push_back(
+            {centre, (centre - std::log(range.low)) / kPriorTail, (std::log(range.high) - centre) / kPriorTail});
       }
     }
     return start;

@@ -46,6 +46,9 @@ void ParameterSet::add(Parameter parameter, const std::vector<double>& start) {
   at::Tensor columns = at::empty({members_, parameter.count}, at::kDouble);
   double* to = columns.data_ptr<double>();
   for (std::size_t i = 0; i < start.size(); ++i) to[i] = unconstrain_or_throw(parameter, start[i]);
+  if (parameter.prior.empty()) {  // about the start of the first member
+    for (std::int64_t i = 0; i < parameter.count; ++i) parameter.prior.push_back({to[i]});
+  }
   parameter.first = size_;
   size_ += parameter.count;
   raw_ = (raw_.defined() ? at::cat({raw_.detach(), columns}, 1) : columns).requires_grad_(true);
@@ -91,7 +94,11 @@ void ParameterSet::set(std::string_view path, const at::Tensor& values) {
 
 std::vector<ParameterSet::Column> ParameterSet::columns() const {
   std::vector<Column> columns;
-  for (const Parameter& each : parameters_) columns.insert(columns.end(), each.count, {each.constraint, each.fixed});
+  for (const Parameter& each : parameters_) {
+    for (std::int64_t i = 0; i < each.count; ++i) {
+      columns.push_back({each.constraint, each.fixed, each.prior[static_cast<std::size_t>(i)]});
+    }
+  }
   return columns;
 }
 

@@ -22,7 +22,7 @@ struct Periodic {
   static constexpr std::array parameters = {
       kVariance, kPeriod,
       ParameterDeclaration{"lengthscale", Shape::per_input, Constraint::positive(), Unit::none,
-                           start::periodic_lengthscale, "1"}};
+                           start::periodic_lengthscale, "1", start::periodic_lengthscale_prior}};
 
   static constexpr bool waves = true;  // reads at.sin_between
   template <class At>

@@ -12,16 +12,22 @@
 // is not.
 namespace ick {
 
-inline constexpr ParameterDeclaration kVariance = {"variance",           Shape::scalar, Constraint::positive(),
-                                                   Unit::target_squared, start::one,    "1"};
+inline constexpr ParameterDeclaration kVariance = {
+    "variance", Shape::scalar, Constraint::positive(), Unit::target_squared, start::one, "1", start::variance_prior};
 
 template <Inputs kInputs>
 inline constexpr ParameterDeclaration kLengthscale =
-    kInputs == Inputs::place
-        ? ParameterDeclaration{"lengthscale",   Shape::scalar,         Constraint::positive(),
-                               Unit::kilometre, start::lengthscale_km, "a quarter of the extent"}
-        : ParameterDeclaration{"lengthscale", Shape::per_input,   Constraint::positive(),
-                               Unit::input,   start::lengthscale, "a quarter of the range, times sqrt(D)"};
+    kInputs == Inputs::place ? ParameterDeclaration{"lengthscale",
+                                                    Shape::scalar,
+                                                    Constraint::positive(),
+                                                    Unit::kilometre,
+                                                    start::lengthscale_km,
+                                                    "a quarter of the extent",
+                                                    start::lengthscale_km_prior}
+                             : ParameterDeclaration{"lengthscale",           Shape::per_input,
+                                                    Constraint::positive(),  Unit::input,
+                                                    start::lengthscale,      "a quarter of the range, times sqrt(D)",
+                                                    start::lengthscale_prior};
 
 template <Inputs kInputs>
 inline constexpr std::array kRadialParameters = {kVariance, kLengthscale<kInputs>};
@@ -98,9 +104,9 @@ struct RationalQuadratic {
   static constexpr std::string_view formula = "variance (1 + r^2 / (2 alpha))^-alpha";
   static constexpr Inputs inputs = Inputs::numbers;
   static constexpr Spectrum spectrum = Spectrum::gamma_mixture;
-  static constexpr std::array parameters = {
-      kVariance, kLengthscale<Inputs::numbers>,
-      ParameterDeclaration{"alpha", Shape::scalar, Constraint::positive(), Unit::none, start::one, "1"}};
+  static constexpr std::array parameters = {kVariance, kLengthscale<Inputs::numbers>,
+                                            ParameterDeclaration{"alpha", Shape::scalar, Constraint::positive(),
+                                                                 Unit::none, start::one, "1", start::alpha_prior}};
 
   template <class At>
   static auto value(const At& at) {

@@ -18,7 +18,7 @@ struct SpectralMixture {
   static constexpr Spectrum spectrum = Spectrum::gaussian_mixture;
   static constexpr std::array parameters = {
       ParameterDeclaration{"weight", Shape::per_component, Constraint::positive(), Unit::target_squared,
-                           start::mixture_weight, "1 / components"},
+                           start::mixture_weight, "1 / components", start::mixture_weight_prior},
       ParameterDeclaration{"mean", Shape::per_component_input, Constraint::positive(), Unit::per_input,
                            start::mixture_mean, "peaks of the target's spectrum, else a draw"},
       ParameterDeclaration{"scale", Shape::per_component_input, Constraint::positive(), Unit::per_input,

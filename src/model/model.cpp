@@ -56,11 +56,16 @@ Batch batch_of(const Dataset& rows, std::int64_t first, std::int64_t count) {
   return batch;
 }
 
+double stated_variance_unit(const ModelSpec& spec, const Encoder& encoder) {
+  return encoder.target_scaling.sd * encoder.target_scaling.sd * spec.share();
+}
+
 // Every product of every term, in order: one kernel, so that what was written once is learned once.
 void Model::make_kernel(const Encoder& encoder) {
   KernelSum all;
   KernelOptions options{options_.members * (options_.own_kernels ? options_.outputs : 1),
                         seed_for(options_.seed, "kernel")};
+  options.target_variance = options_.stated_in_units ? stated_variance_unit(spec_, encoder) : 1.0;
   for (std::size_t t = 0; t < spec_.terms.size(); ++t) {
     for (const KernelProduct& product : spec_.terms[t].kernels) {
       terms_[t].products.push_back(all.size());

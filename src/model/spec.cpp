@@ -91,7 +91,7 @@ void read_word(const Argument& argument, const Words& words, Value& value) {
 constexpr std::int64_t kMostFeatures = 4096;
 
 void read_count(const Argument& argument, std::int64_t& value) {
-  const bool is_plain = argument.kind == Argument::Kind::start && argument.values.size() == 1 &&
+  const bool is_plain = argument.kind == Argument::Kind::value && argument.values.size() == 1 &&
                         argument.values[0].unit.empty() && argument.values[0].number >= 1.0 &&
                         argument.values[0].number <= kMostFeatures &&
                         argument.values[0].number == std::floor(argument.values[0].number);
@@ -105,6 +105,7 @@ void read_count(const Argument& argument, std::int64_t& value) {
 bool read_option(const Argument& argument, TermSpec& term) {
   if (argument.name == "points") {
     read_count(argument, term.features);
+    term.stated_features = true;
   } else if (argument.name == "features") {
     read_word(argument, kMaps, term.map);
   } else if (argument.name == "placement") {

@@ -34,8 +34,9 @@ Arguments::Arguments(const NetworkSpec& network, std::span<const NetworkArgument
       fail_at(argument.position, network.name + " has no argument named \"" + argument.name + "\"" +
                                      (guess.empty() ? "; it has " + join_words(names) : guess));
     }
-    if (argument.kind == Argument::Kind::fixed || argument.kind == Argument::Kind::bounded) {
-      fail_at(argument.position, argument.name + " is not learned; write its value without fixed(...) or bounded(...)");
+    if (argument.is_of_learning()) {
+      fail_at(argument.position,
+              argument.name + " is not learned; write its value alone, as in " + argument.name + "=VALUE");
     }
   }
 }
@@ -51,7 +52,7 @@ double Arguments::share(std::string_view argument, double otherwise) const {
   const Argument* found = network_.find(argument);
   if (!found) return otherwise;
   const std::string expected = "a number from 0 to below 1";
-  if (found->kind != Argument::Kind::start || found->values.size() != 1) {
+  if (found->kind != Argument::Kind::value || found->values.size() != 1) {
     fail(argument, found->name + " must be " + expected);
   }
   const Quantity& value = found->values[0];
@@ -64,7 +65,7 @@ double Arguments::share(std::string_view argument, double otherwise) const {
 std::int64_t Arguments::whole_number(std::string_view argument, std::int64_t otherwise, std::int64_t most) const {
   const Argument* found = network_.find(argument);
   if (!found) return otherwise;
-  if (found->kind != Argument::Kind::start || found->values.size() != 1) {
+  if (found->kind != Argument::Kind::value || found->values.size() != 1) {
     fail(argument, found->name + " must be a " + range_text(most));
   }
   if (!is_whole(found->values[0], most)) {
@@ -77,7 +78,7 @@ std::vector<std::int64_t> Arguments::whole_numbers(std::string_view argument, st
                                                    std::int64_t most) const {
   const Argument* found = network_.find(argument);
   if (!found) return otherwise;
-  if (found->kind != Argument::Kind::start) {
+  if (found->kind != Argument::Kind::value) {
     const auto known =
         std::find_if(known_.begin(), known_.end(), [&](const auto& each) { return each.name == argument; });
     const std::string shown(known->default_text.starts_with("[") ? known->default_text : "[128, 64]");

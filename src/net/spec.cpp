@@ -11,7 +11,7 @@ namespace ick {
 namespace {
 
 std::int64_t whole_number(const Argument& argument, std::int64_t low, std::int64_t high) {
-  const bool plain = argument.kind == Argument::Kind::start && argument.values.size() == 1 &&
+  const bool plain = argument.kind == Argument::Kind::value && argument.values.size() == 1 &&
                      argument.values[0].unit.empty() &&
                      argument.values[0].number == std::floor(argument.values[0].number);
   const double number = plain ? argument.values[0].number : -1.0;

@@ -46,7 +46,7 @@ std::string choice(const Argument& argument, const std::vector<std::string>& cho
 
 std::vector<std::int64_t> whole_numbers(const Argument& argument, double most, const std::string& example) {
   const std::string expected = "whole numbers from 1 to " + number_text(most) + ", as in " + example;
-  if (argument.kind != Argument::Kind::start) fail(argument.position, argument.name + " must be " + expected);
+  if (argument.kind != Argument::Kind::value) fail(argument.position, argument.name + " must be " + expected);
   std::vector<std::int64_t> numbers;
   for (const Quantity& each : argument.values) {
     if (!each.unit.empty() || each.number != std::floor(each.number) || each.number < 1.0 || each.number > most) {
@@ -59,7 +59,7 @@ std::vector<std::int64_t> whole_numbers(const Argument& argument, double most, c
 
 double number_up_to(const Argument& argument, std::string_view unit, double most, const std::string& example) {
   const std::string expected = "one number from 0 to " + number_text(most) + std::string(unit) + ", as in " + example;
-  if (argument.kind != Argument::Kind::start || argument.values.size() != 1) {
+  if (argument.kind != Argument::Kind::value || argument.values.size() != 1) {
     fail(argument.position, argument.name + " must be " + expected);
   }
   const Quantity& given = argument.values[0];

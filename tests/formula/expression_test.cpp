@@ -62,6 +62,10 @@ TEST(Parse, ReadsArguments) {
             call("rbf", {"x", "y"}, {start("lengthscale", {{0.1, ""}, {3, "km"}})}));
   EXPECT_EQ(parse_expression("periodic(t, period=fixed(1y))"), call("periodic", {"t"}, {fixed("period", {{1, "y"}})}));
   EXPECT_EQ(parse_expression("k(x, a=fixed([1, -2]))"), call("k", {"x"}, {fixed("a", {{1, ""}, {-2, ""}})}));
+  EXPECT_EQ(parse_expression("periodic(t, period=start(1y))"),
+            call("periodic", {"t"}, {learned_from("period", {{1, "y"}})}));
+  EXPECT_EQ(parse_expression("rbf(x, lengthscale=prior(2d, 30d))"),
+            call("rbf", {"x"}, {prior("lengthscale", {2, "d"}, {30, "d"})}));
   EXPECT_EQ(parse_expression("rbf(x, lengthscale=bounded(2, 0.5, 8d))"),
             call("rbf", {"x"}, {bounded("lengthscale", {{2, ""}}, {0.5, ""}, {8, "d"})}));
   EXPECT_EQ(parse_expression("k(x, a=bounded([1, 2], 0, 3))"),
@@ -144,7 +148,8 @@ TEST(Parse, EveryErrorNamesItsColumn) {
   const std::string kernel = " where a network or kernel such as mlp(x) or rbf(x) was expected";
   const std::string item = " where a column or an argument was expected";
   const std::string next_item = " where \",\" or \")\" was expected";
-  const std::string value = " where a value such as 0.5, 1y, [1, 2], fixed(1y) or bounded(2, 0.5, 8) was expected";
+  const std::string value =
+      " where a value such as 0.5, 1y, [1, 2], start(1y), bounded(2, 0.5, 8) or prior(2d, 30d) was expected";
   const std::string apart =
       "found more columns of rbf where all were expected in one place; give a list such as "
       "at=(lat, lon) or columns by themselves, not both";
@@ -217,11 +222,13 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"rbf(x, a=fixed())", "16: found \")\" where a number was expected"},
       {"rbf(x, a=fixed(1, 2))", "17: found \",\" where \")\" was expected"},
       {"rbf(x, a=bounded 1)", "18: found \"1\" where \"(\" after \"bounded\" was expected"},
+      {"rbf(x, a=start())", "16: found \")\" where a number was expected"},
+      {"rbf(x, a=prior(1))", "17: found \")\" where \",\" and the upper end of the range that holds 90% was expected"},
       {"rbf(x, a=bounded(1))", "19: found \")\" where \",\" and the lower bound was expected"},
       {"rbf(x, a=bounded(1, 0))", "22: found \")\" where \",\" and the upper bound was expected"},
       {"rbf(x, a=bounded(1, [0], 2))", "21: found \"[\" where a number was expected"},
       {"rbf(x, a=bounded(1, 0, 2, 3))", "25: found \",\" where \")\" was expected"},
-      {"rbf(x, a=free(1))", "10: found \"free\" where fixed(...) or bounded(...) was expected"},
+      {"rbf(x, a=free(1))", "10: found \"free\" where start(...), bounded(...), prior(...) or fixed(...) was expected"},
   };
   for (const auto& [text, message] : rows) EXPECT_EQ(error_of(text), "formula column " + message) << text;
 }

@@ -27,6 +27,20 @@ inline Argument fixed(std::string name, std::vector<Quantity> values) {
   return argument;
 }
 
+inline Argument learned_from(std::string name, std::vector<Quantity> values) {
+  Argument argument = start(std::move(name), std::move(values));
+  argument.kind = Argument::Kind::start;
+  return argument;
+}
+
+inline Argument prior(std::string name, Quantity low, Quantity high) {
+  Argument argument = start(std::move(name), {});
+  argument.kind = Argument::Kind::prior;
+  argument.low = std::move(low);
+  argument.high = std::move(high);
+  return argument;
+}
+
 inline Argument bounded(std::string name, std::vector<Quantity> values, Quantity low, Quantity high) {
   Argument argument = start(std::move(name), std::move(values));
   argument.kind = Argument::Kind::bounded;

@@ -137,7 +137,8 @@ TEST(Kernel, ScaleOfAProductIsLearnedOnce) {
   EXPECT_FALSE(set.find("term1.t.rbf.variance").fixed);
   EXPECT_TRUE(set.find("term1.lat.matern32.variance").fixed);
   EXPECT_EQ(number(set.natural("term1.lat.matern32.variance")), 1.0);
-  EXPECT_FALSE(set.find("term1.lon.cosine.variance").fixed) << "the formula sets it";
+  EXPECT_TRUE(set.find("term1.lon.cosine.variance").fixed) << "the formula states it";
+  EXPECT_FALSE(bound("rbf(t) * rbf(lat, variance=start(3))").parameters().find("term1.lat.rbf.variance").fixed);
   EXPECT_NEAR(number(set.natural("term1.lon.cosine.variance")), 3.0, 1e-14);
   EXPECT_FALSE(set.find("term1.t.linear.variance").fixed) << "one number for each input is not a scale";
   EXPECT_FALSE(bound("rbf(t) + rbf(lat)").parameters().find("term2.lat.rbf.variance").fixed) << "a term of its own";
@@ -151,7 +152,7 @@ TEST(Kernel, ScaleOfAProductIsLearnedOnce) {
 TEST(Kernel, StartFixedBoundedAndLists) {
   const Kernel kernel = bound(
       "rbf(t, lat, lengthscale=fixed([3, 0.5]), variance=bounded(2, 0.5, 8))"
-      " + matern52(t, lengthscale=4) + cosine(lat, lon, period=7)",
+      " + matern52(t, lengthscale=start(4)) + cosine(lat, lon, period=7)",
       2, 9);
   const ParameterSet& set = kernel.parameters();
   const Parameter& lengthscale = set.find("term1.t_lat.rbf.lengthscale");
@@ -163,11 +164,38 @@ TEST(Kernel, StartFixedBoundedAndLists) {
   EXPECT_EQ(variance.constraint.low, 0.5);
   EXPECT_EQ(variance.constraint.high, 8.0);
   EXPECT_FALSE(set.find("term2.t.matern52.lengthscale").fixed);
+  EXPECT_TRUE(set.find("term3.lat_lon.cosine.period").fixed) << "a value that is stated is known";
   const at::Tensor natural = set.natural().detach();  // variance, two lengthscales | variance, lengthscale | ...
   for (int e = 0; e < 2; ++e) {
     const double expected[] = {2.0, 3.0, 0.5, 1.0, 4.0, 1.0, 7.0, 7.0};
     for (int i = 0; i < 8; ++i) EXPECT_NEAR(number(natural[e][i]), expected[i], 1e-14) << e << " " << i;
   }
+}
+
+// A variance that is stated is in the target's units, squared; one after the first of a product is a factor of it.
+TEST(Kernel, StatedVariancesAreInTheTargetsUnits) {
+  const KernelSum sum = make_kernel_sum(
+      parse_expression("rbf(t, variance=6) * matern32(lat, variance=5) + rbf(lon, variance=bounded(3, 1.5, 30)) + "
+                       "rbf(t, variance=prior(3, 12))"));
+  const Kernel kernel(sum, summarise(rows(5, 1).narrow(1, 0, 3), {"t", "lat", "lon"}), KernelOptions{1, 0, {}, 3.0});
+  const ParameterSet& set = kernel.parameters();
+  EXPECT_NEAR(number(set.natural("term1.t.rbf.variance")), 2.0, 1e-14);
+  EXPECT_NEAR(number(set.natural("term1.lat.matern32.variance")), 5.0, 1e-14);
+  EXPECT_NEAR(number(set.natural("term2.lon.rbf.variance")), 1.0, 1e-14);
+  EXPECT_EQ(set.find("term2.lon.rbf.variance").constraint.high, 10.0);
+  EXPECT_NEAR(number(set.natural("term3.t.rbf.variance")), 2.0, 1e-14);
+}
+
+TEST(Kernel, PriorsAreWeakAndInTheUnitsOfTheData) {
+  const at::Tensor x = at::arange(101, at::kDouble).unsqueeze(1) * 2.0;  // 0 .. 200, two apart
+  const Kernel kernel(make_kernel_sum(parse_expression("rbf(t) * periodic(t)")), summarise(x, {"t"}));
+  const Prior rbf = kernel.parameters().find("term1.t.rbf.lengthscale").prior[0];
+  EXPECT_NEAR(std::exp(rbf.centre - 2.3263479 * rbf.below), 200.0 / 101.0, 1e-5) << "rows are as far apart";
+  EXPECT_NEAR(std::exp(rbf.centre + 2.3263479 * rbf.above), 2000.0, 1e-2) << "ten times the range";
+  const Prior season = kernel.parameters().find("term1.t.periodic.lengthscale").prior[0];
+  EXPECT_NEAR(std::exp(season.centre + 2.3263479 * season.above), 10.0, 1e-5);
+  const Prior variance = kernel.parameters().find("term1.t.rbf.variance").prior[0];
+  EXPECT_NEAR(std::exp(variance.centre + 2.3263479 * variance.above), 100.0, 1e-4);
 }
 
 TEST(Kernel, TermsAndFactorsShareParameters) {

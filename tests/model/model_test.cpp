@@ -153,6 +153,7 @@ TEST(Model, CovarianceIsTheProductOfAllSources) {
       "matern32(a, lengthscale=fixed(2))";
   const ModelCase made("y ~ " + first + " * " + second + " * " + kernels, table);
   options.seed = 3;
+  options.stated_in_units = false;  // 0.8 of the target's variance
   const Model model = made.model(options);
   const at::Tensor f = model(made.batch()).to(at::kDouble);
   at::Tensor expected = network_covariance(first, 4) * network_covariance(second, 5);
@@ -297,7 +298,8 @@ TEST_F(LinearModel, VarianceAndWhatTheFeaturesMiss) {
   at::NoGradGuard no_grad;
   const double periodic = model_.kernel().parameters().natural("term3.day.periodic.variance")[0][0].item<double>();
   const at::Tensor prior = model_.prior_variance(made_.rows.x);
-  EXPECT_TRUE(at::allclose(prior[0], at::full({30}, (2.7 + periodic) / 3.0, at::kDouble), 1e-12));
+  const double unit = stated_variance_unit(made_.plan.spec, made_.plan.encoder);  // a third of the target's variance
+  EXPECT_TRUE(at::allclose(prior[0], at::full({30}, (2.7 / unit + periodic) / 3.0, at::kDouble), 1e-12));
   const at::Tensor phi = model_.linear_features(made_.rows.x).narrow(2, 0, model_.features());
   const at::Tensor missed = prior - phi.square().sum(2);
   EXPECT_TRUE(at::allclose(model_.missed_variance(made_.batch()), missed, 1e-6, 1e-6));

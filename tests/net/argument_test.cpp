@@ -69,9 +69,10 @@ TEST(MlpArguments, WordsMustBeWords) {
 }
 
 TEST(MlpArguments, NothingIsLearned) {
-  const std::string expected = " is not learned; write its value without fixed(...) or bounded(...)";
-  EXPECT_EQ(message_of("mlp(a, layers=fixed(64))"), "formula column 8: layers" + expected);
-  EXPECT_EQ(message_of("mlp(a, layers=8, dropout=bounded(0.1, 0, 0.5))"), "formula column 18: dropout" + expected);
+  EXPECT_EQ(message_of("mlp(a, layers=fixed(64))"),
+            "formula column 8: layers is not learned; write its value alone, as in layers=VALUE");
+  EXPECT_EQ(message_of("mlp(a, layers=8, dropout=bounded(0.1, 0, 0.5))"),
+            "formula column 18: dropout is not learned; write its value alone, as in dropout=VALUE");
 }
 
 TEST(MlpArguments, ALayerOfOneUnitHasNoNorm) {

@@ -20,24 +20,29 @@ struct Quantity {
 std::string where(std::size_t position);
 
 // What a formula says about one parameter or option of a call.
-//   period=1y                      start at 1y
-//   lengthscale=[0.1, 3]           start at one value per input
-//   period=fixed(1y)               hold at 1y
-//   lengthscale=bounded(2, 0.5, 8) start at 2, stay between 0.5 and 8
+//   period=1y                      known: held at 1y; fixed(1y) says the same
+//   lengthscale=[0.1, 3]           known, one value per input
+//   period=start(1y)               learned, from 1y on
+//   lengthscale=bounded(2, 0.5, 8) learned, from 2 on, between 0.5 and 8
+//   lengthscale=prior(2d, 30d)     learned; believed to lie between 2 and 30 days with 90% probability
 //   features=nystrom               a word: an option, not a parameter
 //   raster="dem.tif"               text in quotes: a file
 //   at=(lat, lon)                  columns, which become those of the call
 //   sphere                         a flag: the bare word (inputs are latitude and longitude in degrees); "sphere" in
 //                                  quotes is a column
 struct Argument {
-  enum class Kind { start, fixed, bounded, word, text, columns, flag };
+  enum class Kind { value, fixed, start, bounded, prior, word, text, columns, flag };
   std::string name;
-  Kind kind = Kind::start;
-  std::vector<Quantity> values;                  // one, or one per input or component; none for words, text, flags
-  std::optional<Quantity> low, high;             // for bounded
-  std::string word;                              // for word and text
-  std::size_t position = 0;                      // column of the formula, from 1
+  Kind kind = Kind::value;
+  std::vector<Quantity> values;       // one, or one per input or component; none for prior, words, text, flags
+  std::optional<Quantity> low, high;  // for bounded and prior
+  std::string word;                   // for word and text
+  std::size_t position = 0;           // column of the formula, from 1
   bool operator==(const Argument& other) const;  // position does not count
+
+  bool is_of_learning() const {  // says how a parameter is learned or that it is not
+    return kind == Kind::fixed || kind == Kind::start || kind == Kind::bounded || kind == Kind::prior;
+  }
 };
 
 const Argument* find_argument(const std::vector<Argument>& arguments, std::string_view name);  // null when absent

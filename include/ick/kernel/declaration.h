@@ -69,6 +69,11 @@ struct StartContext {
   Random& random;
 };
 
+// Between these a positive parameter lies with 98% probability before any row is seen.
+struct PriorRange {
+  double low = 0.0, high = 0.0;
+};
+
 struct ParameterDeclaration {
   std::string_view name;
   Shape shape = Shape::scalar;
@@ -76,6 +81,8 @@ struct ParameterDeclaration {
   Unit unit = Unit::none;
   double (*start)(const StartContext&) = nullptr;
   std::string_view start_text;
+  // About the start, which is the prior's mode; null: a factor of a thousand either way, for raw numbers as much.
+  PriorRange (*prior)(const StartContext&) = nullptr;
 };
 
 constexpr int kMostParameters = 3;  // per kernel; a parameter may have many numbers

@@ -28,6 +28,7 @@ struct KernelOptions {
   std::int64_t members = 1;  // E
   std::uint64_t seed = 0;
   std::vector<std::string> names = {};  // names of the products, which begin paths; else term1, term2, ...
+  double target_variance = 1.0;         // what a variance that the formula states is divided by: it is in these units
 };
 
 // A kernel expression bound to columns: a sum of products of kernels, with its parameters.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ick/kernel/declaration.h"
+#include "ick/kernel/prior.h"
 
 namespace ick {
 
@@ -17,7 +18,9 @@ struct Parameter {
   Constraint constraint;
   Unit unit = Unit::none;
   std::int64_t first = 0, count = 0;
-  bool fixed = false;
+  bool fixed = false;             // known, not learned
+  bool stated = false;            // the formula says something of it
+  std::vector<Prior> prior = {};  // of each raw number; when none is given, wide about the start
 };
 
 // All parameters of a kernel expression as one matrix (E, P) in float64: E members, P numbers. One leaf for the
@@ -42,10 +45,11 @@ class ParameterSet {
   void set(std::string_view path, double value);    // every member and number of the parameter
   void set(std::string_view path, const at::Tensor& values);  // (E, count) or what broadcasts to it
 
-  // The constraint and the fixed flag of each of the P columns, for the fast path.
+  // What is known of each of the P columns.
   struct Column {
     Constraint constraint;
     bool fixed = false;
+    Prior prior = {};
   };
   std::vector<Column> columns() const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include "ick/kernel/declaration.h"
@@ -63,5 +64,36 @@ inline double half(const StartContext&) { return 0.5; }
 // Seeded: at zero the gradient vanishes. Together with a level's own variance of one half the prior variance is one on
 // average.
 inline double loading(const StartContext& at) { return std::sqrt(0.5 / at.structure.rank) * at.random.normal(); }
+
+// Priors: weak, in the units of the data. --------------------------------------------------------------------------
+
+// Hardly below the distance of neighbouring rows, hardly above ten times the range.
+inline PriorRange lengthscale_range(double span, double inputs, std::int64_t rows, double start) {
+  const double count = static_cast<double>(std::max<std::int64_t>(rows, 2));
+  const double spacing = span * std::pow(count, -1.0 / inputs);
+  constexpr double kLeast = 0.1;  // of the start, where spaces of many inputs leave rows far apart
+  return {std::min(spacing, kLeast * start), 10.0 * span * std::sqrt(inputs)};
+}
+inline PriorRange lengthscale_prior(const StartContext& at) {
+  const auto inputs = static_cast<double>(at.inputs.size());
+  const InputSummary& input = at.inputs[at.input];
+  return lengthscale_range(input.span(), inputs, input.rows, 0.25 * input.span() * std::sqrt(inputs));
+}
+inline PriorRange lengthscale_km_prior(const StartContext& at) {
+  const double degrees = std::hypot(at.inputs[0].high - at.inputs[0].low, at.inputs[1].high - at.inputs[1].low);
+  const double extent = 111.2 * (degrees > 0.0 ? degrees : 1.0);
+  return lengthscale_range(extent, 2.0, at.inputs[0].rows, 0.25 * extent);
+}
+// Of a sine: below, it is rougher than any season; above, it is a constant.
+inline PriorRange periodic_lengthscale_prior(const StartContext&) { return {0.03, 10.0}; }
+
+// A term may explain next to nothing; a hundred times the target's variance it hardly has.
+inline PriorRange variance_range(double start) { return {1e-4 * start, 100.0 * start}; }
+inline PriorRange variance_prior(const StartContext&) { return variance_range(1.0); }
+inline PriorRange linear_variance_prior(const StartContext& at) { return variance_range(linear_variance(at)); }
+inline PriorRange polynomial_variance_prior(const StartContext& at) { return variance_range(polynomial_variance(at)); }
+inline PriorRange mixture_weight_prior(const StartContext& at) { return variance_range(mixture_weight(at)); }
+inline PriorRange half_prior(const StartContext&) { return variance_range(0.5); }
+inline PriorRange alpha_prior(const StartContext&) { return {0.05, 100.0}; }
 
 }  // namespace ick::start

@@ -37,11 +37,15 @@ struct ModelOptions {
   std::uint64_t seed = 0;
   std::vector<std::int64_t> layers = {128, 64};  // hidden widths of networks that do not say
   Path path = Path::fused;                       // code path of feature maps
+  bool stated_in_units = true;                   // variances in a formula are in the target's units, squared
 };
 
 // Features of a spec's terms, where they are chosen, to no more than the rank of the kernels: of the largest, where a
 // term has several products.
 void limit_features(ModelSpec& spec, const Encoder& encoder);
+
+// What a variance that the formula states is measured in: that of the target, shared among the products.
+double stated_variance_unit(const ModelSpec& spec, const Encoder& encoder);
 
 // What last layers are drawn from, for those who solve for them.
 enum class LayerPrior {
@@ -65,6 +69,7 @@ class Model {
 
   std::int64_t members() const { return options_.members; }
   std::int64_t outputs() const { return options_.outputs; }
+  bool own_kernels() const { return options_.own_kernels; }  // every output has kernel parameters of its own
   const ModelSpec& spec() const { return spec_; }
   std::int64_t features() const;  // p, summed over terms
   std::int64_t features_of(std::size_t t) const { return terms_.at(t).features; }

@@ -20,7 +20,8 @@ struct TermSpec {
   KernelSum kernels;  // empty when there are none
   MapKind map = MapKind::nystrom;
   Placement placement = Placement::automatic;
-  std::int64_t features = 0;  // p of each product of kernels; 0: chosen from the data
+  std::int64_t features = 0;     // p of each product of kernels; 0: chosen from the data
+  bool stated_features = false;  // by the formula: points=...
   bool train_points = false;
 };
 
