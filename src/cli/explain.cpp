@@ -109,6 +109,7 @@ struct Explanation {
   ModelSpec spec;
   std::unique_ptr<Model> model;
   std::optional<FitPlan> plan;  // with data
+  double variance_unit = 1.0;   // the target's variance, shared among the products
 };
 
 // An expression without a target is explained as the right side of one.
@@ -133,6 +134,7 @@ Explanation explain(const ExplainRequest& request) {
     choose_features(e.spec, kRowsAssumed);
     const Encoder encoder = assumed_encoder(e.spec);
     e.model = std::make_unique<Model>(e.spec, encoder, assumed_rows(encoder), ModelOptions{});
+    e.variance_unit = stated_variance_unit(e.spec, encoder);
     return e;
   }
   if (formula.target.empty()) {
@@ -148,6 +150,7 @@ Explanation explain(const ExplainRequest& request) {
   model_options.layers = e.plan->options.layers;
   if (likelihood_of(e.plan->options).link == Link::softmax) model_options.outputs = std::ssize(e.plan->encoder.classes);
   e.model = std::make_unique<Model>(e.spec, e.plan->encoder, rows, model_options);
+  e.variance_unit = stated_variance_unit(e.spec, e.plan->encoder);
   return e;
 }
 
@@ -155,17 +158,27 @@ struct ParameterText {
   std::string path, start, state;
 };
 
-std::vector<ParameterText> parameters_of(const Kernel& kernel, const Factor& factor) {
+// Known, or learned with the prior of its first number: the range that holds 90% of it.
+std::string state_of(const Parameter& parameter, double unit) {
+  if (parameter.fixed) return "known";
+  const Prior& prior = parameter.prior.front();
+  const double low = unit * constrain(parameter.constraint, prior.centre - kNinety * prior.below);
+  const double high = unit * constrain(parameter.constraint, prior.centre + kNinety * prior.above);
+  return fmt::format("learned, prior({:.3g}, {:.3g})", low, high);
+}
+
+// `target`: the variance of the target, shared among the products.
+std::vector<ParameterText> parameters_of(const Kernel& kernel, const Factor& factor, double target) {
   std::vector<ParameterText> rows;
   for (const Parameter& each : kernel.parameters().parameters()) {
     if (each.first < factor.first_parameter || each.first >= factor.first_parameter + factor.parameter_count) continue;
-    const at::Tensor values = kernel.parameters().natural(each.path).detach()[0];
+    const double unit = each.unit == Unit::target_squared && is_scale(kernel, each) ? target : 1.0;
+    const at::Tensor values = unit * kernel.parameters().natural(each.path).detach()[0];
     std::string start;
     for (std::int64_t i = 0; i < values.size(0); ++i) {
       start += (i == 0 ? "" : ", ") + fmt::format("{:.4g}", values[i].item<double>());
     }
-    rows.push_back(
-        {each.path, each.count == 1 ? start : "[" + start + "]", each.fixed ? "fixed" : describe(each.constraint)});
+    rows.push_back({each.path, each.count == 1 ? start : "[" + start + "]", state_of(each, unit)});
   }
   return rows;
 }
@@ -244,7 +257,7 @@ void print_json(const Explanation& e) {
       each["map"] = e.model->maps()[map++].name;
       each_factor(e, t, [&](const Factor& f, std::size_t, bool is_new) {
         if (!is_new) return;
-        for (const ParameterText& p : parameters_of(e.model->kernel(), f)) {
+        for (const ParameterText& p : parameters_of(e.model->kernel(), f, e.variance_unit)) {
           each["parameters"].push_back({{"path", p.path}, {"start", p.start}, {"state", p.state}});
         }
       });
@@ -291,7 +304,7 @@ void print_text(const Explanation& e) {
       fmt::print("  {:<20} {}{}\n", f.row->title(), f.row->formula,
                  owner < t ? fmt::format(" (shared with term {})", owner + 1) : "");
       if (!is_new) return;
-      for (const ParameterText& each : parameters_of(e.model->kernel(), f)) {
+      for (const ParameterText& each : parameters_of(e.model->kernel(), f, e.variance_unit)) {
         fmt::print("    {:<34} starts at {:<22} {}\n", each.path, each.start, each.state);
       }
     });

@@ -24,7 +24,9 @@ std::string values_text(const ParameterValue& value) {
   for (std::size_t i = 0; i < value.values.size(); ++i)
     text += fmt::format("{}{:.4g}", i == 0 ? "" : ", ", value.values[i]);
   return (value.values.size() == 1 ? text : "[" + text + "]") + (value.unit.empty() ? "" : " " + value.unit) +
-         (value.fixed ? " (fixed)" : "");
+         (value.fixed     ? " (known)"
+          : value.at_edge ? " (at the edge of its prior: the data say little of it, or the formula lacks something)"
+                          : "");
 }
 
 std::string duration_text(double seconds) {
@@ -47,13 +49,20 @@ std::string interval_text(const Likelihood& likelihood, const Calibration& calib
   const std::string span =
       fmt::format(fmt::runtime(likelihood.symmetric ? "mean +- {:.3f} sd" : "quantiles at +- {:.3f}"),
                   calibration.half_width(kLevel));
-  if (!calibration.knows(kLevel)) return span + ", not calibrated: " + too_few_rows(calibration, kLevel);
-  return fmt::format("{}, calibrated on {} ({}: 1.645)", span, count_text(calibration.rows(), "validation row"),
+  if (!calibration.knows(kLevel)) {
+    const bool own = calibration.half_width(kLevel) <= Calibration().half_width(kLevel);
+    return fmt::format("{}, {}: {}", span, own ? "the model's own" : "widened by rows left out",
+                       too_few_rows(calibration, kLevel));
+  }
+  const std::string rows = count_text(calibration.rows(), "validation row");
+  return fmt::format("{}, calibrated on {} ({}: 1.645)", span,
+                     calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of " + rows : rows,
                      likelihood.symmetric ? "Gaussian" : "uncalibrated");
 }
 
 nlohmann::json calibration_json(const Calibration& calibration) {
-  nlohmann::json json = {{"rows", calibration.rows()}, {"calibrated", calibration.knows(kLevel)}};
+  nlohmann::json json = {
+      {"rows", calibration.rows()}, {"blocks", calibration.blocks()}, {"calibrated", calibration.knows(kLevel)}};
   for (const double level : {0.5, 0.8, 0.9, 0.95})
     json["half_width"][number_text(level)] = calibration.half_width(level);
   return json;
@@ -62,7 +71,9 @@ nlohmann::json calibration_json(const Calibration& calibration) {
 }  // namespace
 
 std::string too_few_rows(const Calibration& calibration, double level) {
-  return fmt::format("{} cannot calibrate an interval of {}%, {} can", count_text(calibration.rows(), "validation row"),
+  return fmt::format("{} cannot calibrate an interval of {}%, {} can",
+                     calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of validation rows"
+                                              : count_text(calibration.rows(), "validation row"),
                      number_text(100.0 * level), Calibration::rows_needed(level));
 }
 
@@ -154,7 +165,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   EncodingNotes notes = report.notes;
   notes.without_target = notes.with_gaps = 0;  // said with the plan
   for (const std::string& sentence : sentences(notes)) progress.say(sentence);
-  const bool refitted = report.options.refit && report.validation_rows > 0;
+  const bool refitted = report.options.refit == Refit::yes && report.validation_rows > 0;
   if (json) {
     nlohmann::json out = to_json(report);
     if (report.class_validation) out["validation"] = out.at("class_validation");
@@ -195,6 +206,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     said("validation", report.validation_split, report.class_validation->rows, report.class_validation);
   }
   if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
+  for (const std::string& sentence : report.remarks) fmt::print("{}\n", sentence);
   if (refitted) {
     const bool solved = !fit.model.posterior->engine().trains;
     fmt::print("The model kept was then {} on training and validation rows together{}.\n",

@@ -72,9 +72,11 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
       throw UsageError(setting("posterior", o.posterior) +
                        " is for formulas with a network; the posterior of kernels alone is known exactly");
     }
-    if (o.posterior == "ensemble") o.posterior = "exact";
+    plan.engine_asked = o.posterior != "ensemble";
+    if (!plan.engine_asked) o.posterior = "neighbours";
   } else if (engine_named(o.posterior).kernels_only) {
-    throw UsageError("the exact posterior is for formulas of kernels only");
+    throw UsageError(setting("posterior", o.posterior) + " is for formulas of kernels only, of numbers with Gaussian " +
+                     "noise");
   }
   const Engine& engine = engine_named(o.posterior);
   engine.choose(spec, o, plan.remarks);
@@ -202,6 +204,8 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
                             : kernels_only                      ? 0.05  // a convex problem
                                                                 : 0.003;
   }
+  constexpr std::int64_t kMostRefitted = 100'000;  // to which a tenth more adds little
+  if (options.refit == Refit::automatic) options.refit = rows <= kMostRefitted ? Refit::yes : Refit::no;
   if (options.patience == 0) options.patience = std::max<std::int64_t>(10, options.epochs / 2);
 }
 

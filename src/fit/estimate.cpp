@@ -105,7 +105,7 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const FitBytes bytes = bytes_of(plan);
   estimate.bytes = bytes_of(table) + bytes.rows + static_cast<double>(o.members) * bytes.member;
   const Engine::Seconds once = engine.seconds(model, o, rows, n);
-  const double runs = o.refit && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
+  const double runs = o.refit == Refit::yes && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
   estimate.seconds_per_epoch = once.epoch;
   estimate.seconds = runs * once.all;
   return estimate;

@@ -62,6 +62,7 @@ struct Outcome : StageOutcome {
     best_epoch = number("best_epoch");
     epochs = number("epochs");
     polished = number("polished") != 0.0;
+    neighbours = number("neighbours") != 0.0;
     training = {number("training_mean"), number("training_sd")};
     amplitude = number("amplitude");
     noise_variance = number("noise_variance");
@@ -80,6 +81,7 @@ struct Outcome : StageOutcome {
                        {"outcome.best_epoch", best_epoch},
                        {"outcome.epochs", epochs},
                        {"outcome.polished", polished},
+                       {"outcome.neighbours", neighbours},
                        {"outcome.training_mean", training.mean},
                        {"outcome.training_sd", training.sd},
                        {"outcome.amplitude", amplitude},
@@ -115,6 +117,26 @@ void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unse
   model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
   result.report.class_validation =
       score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
+}
+
+// Rows drawn at random are exchangeable; those of one time, place or group are only as blocks.
+Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores) {
+  if (split.kind == Split::Kind::random) return Calibration(scores);
+  std::vector<std::string> columns = split.columns;
+  for (const Column& column : table.columns) {  // that `last` goes by when it does not say
+    if (split.columns.empty() && column.info.type == ColumnType::time) columns.push_back(column.info.name);
+  }
+  if (columns.size() != 1 && split.columns.empty()) return Calibration::of_blocks({scores});
+  std::map<std::int64_t, double> score_of;
+  for (std::size_t i = 0; i < scores.size(); ++i) score_of[rows.rows[i]] = scores[i];
+  // no more than were drawn: a dozen spans of a column, or some fifty cells of several; groups are themselves
+  const int spans = split.kind == Split::Kind::group ? 50 : 12;
+  std::vector<std::vector<double>> blocks;
+  for (const Block& block : blocks_of(table, columns, rows.rows, spans)) {
+    std::vector<double>& of_block = blocks.emplace_back();
+    for (const std::int64_t row : block.rows) of_block.push_back(score_of.at(row));
+  }
+  return Calibration::of_blocks(blocks);
 }
 
 // Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
@@ -176,7 +198,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   for (std::size_t i = 0; i < seen.size(); ++i) {
     scores.push_back(law.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
   }
-  model.calibration = Calibration(std::move(scores));
+  model.calibration = calibrated(table, *o.validation, unseen.rows.subset(index), scores);
   result.report.validation =
       score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, shifted ? 0.0 : outcome.training.sd},
             {}, weights.defined() ? span_of(weights) : std::span<const double>());
@@ -210,7 +232,8 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   };
   std::unique_ptr<Stage> stage;
   std::shared_ptr<const FunctionPosterior> posterior;
-  Dataset unseen;                        // by the first stage
+  Dataset unseen;  // by the first stage
+  std::vector<std::string> first_remarks;
   double waiting = 0.0, training = 0.0;  // seconds
   if (!second_only) {
     stage = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
@@ -228,9 +251,10 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
       hooks.checkpoint(whole);
     };
   }
-  if (plan.options.refit && validated) {
+  if (plan.options.refit == Refit::yes && validated) {
     if (stage != nullptr) {
       waiting = stage->waiting(), training = stage->seconds();
+      first_remarks = stage->remarks();
       stage->release_rows();
     }
     auto second = std::make_unique<Stage>(table, plan, joined(plan.training, plan.validation), "refit", second_hooks);
@@ -258,6 +282,8 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   report.holdout_split = print(plan.options.holdout);
   report.notes = stage->notes();
   report.polished = outcome.polished;
+  if (first_remarks.empty()) first_remarks = stage->remarks();
+  report.remarks = first_remarks;
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

@@ -22,6 +22,12 @@ at::Tensor independent_normals(const Batch& batch, std::int64_t count, std::uint
 // A product of networks is not linear in what is learned of it. `asked` starts the sentence.
 void one_network_each(const ModelSpec& spec, const std::string& asked);
 
+// Kernels only: parameters that maximise the posterior through features, from where they are; weights in closed form.
+void maximise_evidence(Stage& stage);
+std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> model, const Dataset& rows,
+                                                        double noise_variance);
+void choose_kernels_only(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);
+
 std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model);
 
 // Whether this engine is one of draws: solved, with options that have no effect.

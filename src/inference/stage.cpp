@@ -121,9 +121,23 @@ void Stage::warm_up() {
   watch_.restart();
 }
 
+void Stage::remake(const ModelSpec& spec, const at::Tensor& raw) {
+  model_ = std::make_shared<Model>(spec, encoder_, training_, model_options_);
+  model_->kernel().parameters().raw().detach().copy_(raw);
+  model_->place_maps(training_);
+}
+
 void Stage::take_kernels(const Stage& from) {
   if (!model_->has_kernels()) return;
-  model_->kernel().parameters().raw().detach().copy_(from.model_->kernel().parameters().raw());
+  if (from.model().features() != model_->features()) {
+    model_ = std::make_shared<Model>(from.model().spec(), encoder_, training_, model_options_);
+  }
+  ParameterSet& own = model_->kernel().parameters();
+  const at::Tensor raw = from.model_->kernel().parameters().raw().detach();
+  for (const Parameter& each : own.parameters()) {
+    if (each.fixed) continue;  // known in the target's units, which rows of another number measure otherwise
+    own.raw().detach().narrow(1, each.first, each.count).copy_(raw.narrow(1, each.first, each.count));
+  }
   model_->place_maps(training_);
 }
 
@@ -140,8 +154,8 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
     }
   }
   const Likelihood& likelihood = likelihood_of(options());
-  Trainer trainer(*model_, options(), training_, validation_.size() > 0 ? &validation_ : nullptr,
-                  encoder_.target_scaling.sd, hooks_, phase_);
+  Trainer trainer(*model_, likelihood_objective(*model_, options()), options(), training_,
+                  validation_.size() > 0 ? &validation_ : nullptr, encoder_.target_scaling.sd, hooks_, phase_);
   if (run.resume != nullptr) trainer.restore(*run.resume);
   const Stopwatch watch;
   trainer.run(last);
@@ -187,6 +201,7 @@ StageOutcome Stage::outcome() const {
   found.best_epoch = static_cast<double>(best_epoch_);
   found.epochs = static_cast<double>(epochs_);
   found.polished = polished_;
+  found.neighbours = neighbours_;
   found.amplitude = scales().amplitude;
   found.noise_variance = scales().noise_variance;
   return found;

@@ -32,7 +32,10 @@ class Stage {
   // The steps of an engine. ----------------------------------------------------------------------------------------
   void make_model();
   void warm_up();                        // kernel parameters by marginal likelihood on a few rows
-  void take_kernels(const Stage& from);  // or those of an earlier stage
+  void take_kernels(const Stage& from);  // or those of an earlier stage, with as many features
+  // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.
+  void remake(const ModelSpec& spec, const at::Tensor& raw);
+  void set_model(std::shared_ptr<Model> model) { model_ = std::move(model); }
   // Gradient descent, to epoch `last` of the schedule when that is not zero.
   void descend(std::int64_t last, const StageRun& run);
   // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask.
@@ -58,6 +61,10 @@ class Stage {
   void take_scales(const Scales& in_units);
   void set_epochs(std::int64_t epochs) { epochs_ = best_epoch_ = epochs; }
   void set_polished(bool polished) { polished_ = polished; }
+  void set_neighbours(bool used) { neighbours_ = used; }
+  bool engine_asked() const { return plan_.engine_asked; }
+  void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }  // for the user, after the fit
+  const std::vector<std::string>& remarks() const { return remarks_; }
 
   std::function<void()> tick() const;                              // throws Interrupted when the user asks to stop
   void say(const std::string& what) const;                         // progress without numbers: "train, draws"
@@ -83,7 +90,8 @@ class Stage {
   double noise_ = 0.0;  // sd, standardised; 0: not learned
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
-  bool polished_ = false;
+  bool polished_ = false, neighbours_ = false;
+  std::vector<std::string> remarks_;
   double seconds_ = 0.0, waiting_ = 0.0;
   Stopwatch watch_;  // since the warm start
 };

@@ -9,13 +9,14 @@ Engine nngp_engine();
 Engine ntk_engine();
 Engine laplace_engine();
 Engine exact_engine();
+Engine neighbours_engine();
 
 namespace {
 
 // The table. A new engine is a file like its neighbours and a line above and here.
 Registry<Engine>& table() {
-  static Registry<Engine> rows("posterior",
-                               {ensemble_engine(), nngp_engine(), ntk_engine(), laplace_engine(), exact_engine()});
+  static Registry<Engine> rows("posterior", {ensemble_engine(), nngp_engine(), ntk_engine(), laplace_engine(),
+                                             exact_engine(), neighbours_engine()});
   return rows;
 }
 
@@ -30,9 +31,7 @@ namespace detail {
 
 std::vector<std::string> posterior_names() {
   std::vector<std::string> names;
-  for (const Engine* row : engines()) {
-    if (!row->kernels_only) names.emplace_back(row->name);
-  }
+  for (const Engine* row : engines()) names.emplace_back(row->name);
   return names;
 }
 

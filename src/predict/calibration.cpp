@@ -15,6 +15,7 @@ namespace {
 // The decimal that a level was written as lies up to half a unit in the last place below its double, and (n + 1) 0.9
 // up to as much above a whole number: without slack 0.9 would take ten rows, not nine. Far less than 1 / n for any n.
 constexpr double kSlack = 1e-15;
+constexpr double kSumSlack = 1e-9;  // of the sum of as many shares as there are rows
 
 double checked(double level) {
   if (level > 0.0 && level < 1.0) return level;
@@ -41,7 +42,8 @@ Calibration::Calibration(std::vector<double> scores) : scores_(std::move(scores)
   scores_.resize(m);
 }
 
-Calibration::Calibration(std::vector<double> sorted, std::int64_t rows) : scores_(std::move(sorted)), rows_(rows) {
+Calibration::Calibration(std::vector<double> sorted, std::int64_t rows, std::int64_t blocks)
+    : scores_(std::move(sorted)), rows_(rows), blocks_(blocks) {
   check_scores(scores_);
   if (!std::is_sorted(scores_.begin(), scores_.end())) {
     throw UsageError("calibration: the scores are not sorted (expected the smallest first)");
@@ -49,6 +51,10 @@ Calibration::Calibration(std::vector<double> sorted, std::int64_t rows) : scores
   if (std::ssize(scores_) > rows || scores_.empty() != (rows == 0)) {
     throw UsageError("calibration: there are " + std::to_string(scores_.size()) + " scores of " + std::to_string(rows) +
                      " rows (expected at most one of each row, and none only of no rows)");
+  }
+  if (blocks < 0 || blocks > rows) {
+    throw UsageError("calibration: there are " + std::to_string(blocks) + " blocks of " + std::to_string(rows) +
+                     " rows (expected at most one of each row)");
   }
 }
 
@@ -58,7 +64,38 @@ std::int64_t Calibration::rows_needed(double level) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(least / (1.0 - least))));
 }
 
+// The j-th kept of m scores is the least t at or below which lies the share j / m: the mean over blocks of their shares.
+Calibration Calibration::of_blocks(const std::vector<std::vector<double>>& scores) {
+  std::vector<std::pair<double, double>> weighted;  // score, share of all
+  std::int64_t blocks = 0;
+  for (const std::vector<double>& block : scores) blocks += block.empty() ? 0 : 1;
+  for (const std::vector<double>& block : scores) {
+    check_scores(block);
+    const double each = 1.0 / (static_cast<double>(blocks) * static_cast<double>(block.size()));
+    for (const double score : block) weighted.emplace_back(score, each);
+  }
+  std::sort(weighted.begin(), weighted.end());
+  const std::size_t m = std::min(weighted.size(), kMostScores);
+  std::vector<double> kept;
+  double share = 0.0;
+  for (const auto& [score, each] : weighted) {
+    share += each;
+    while (kept.size() < m && share >= static_cast<double>(kept.size() + 1) / static_cast<double>(m) - kSumSlack) {
+      kept.push_back(score);
+    }
+  }
+  return {std::move(kept), std::ssize(weighted), blocks};
+}
+
 double Calibration::half_width(double level) const {
+  if (blocks_ > 0) {
+    const double b = static_cast<double>(blocks_), wanted = checked(level) * (b + 1.0) / b;
+    const double share = std::min(1.0, wanted);
+    const double m = static_cast<double>(scores_.size());
+    const auto k = static_cast<std::size_t>(std::clamp(std::ceil((share - kSlack) * m), 1.0, m));
+    const double own = blocks_ < kManyBlocks ? normal_quantile(0.5 + 0.5 * level) : 0.0;
+    return std::max(own, scores_[k - 1]);
+  }
   if (!knows(level)) {
     const double gaussian = normal_quantile(0.5 + 0.5 * level);
     return scores_.empty() ? gaussian : std::max(gaussian, scores_.back());

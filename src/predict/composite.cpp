@@ -31,19 +31,6 @@ bool owns(const Factor& f, const Parameter& parameter) {
   return parameter.first >= f.first_parameter && parameter.first < f.first_parameter + f.parameter_count;
 }
 
-// The first variance of a product is in the target's unit; those after it are factors of it, pure numbers.
-bool is_scale(const Kernel& kernel, const Parameter& variance) {
-  for (const auto& factors : kernel.terms()) {
-    for (const Factor& f : factors) {
-      if (owns(f, variance)) return true;
-      const auto& declared = f.row->parameters;
-      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.unit == Unit::target_squared; }))
-        break;
-    }
-  }
-  return false;
-}
-
 // Which rows have all that is needed: (m) in int64
 at::Tensor complete_rows(const Dataset& rows) { return rows.complete().nonzero().select(1, 0).contiguous(); }
 
@@ -59,6 +46,18 @@ std::vector<double> to_vector(const at::Tensor& values) {
 }
 
 }  // namespace
+
+bool is_scale(const Kernel& kernel, const Parameter& variance) {
+  for (const auto& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      if (owns(f, variance)) return true;
+      const auto& declared = f.row->parameters;
+      if (std::any_of(declared.begin(), declared.end(), [](const auto& d) { return d.unit == Unit::target_squared; }))
+        break;
+    }
+  }
+  return false;
+}
 
 Encoder lenient(Encoder encoder) {
   if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
@@ -156,6 +155,20 @@ double CompositePredictor::row_weight(const Table& table, std::int64_t row) cons
   return find_transform(weights.transform)->forward(table.column(weights.info.name).values[row]) / weights.scale;
 }
 
+std::vector<ColumnInfo> CompositePredictor::known_levels() const {
+  std::vector<ColumnInfo> known;
+  for (const KernelColumn& column : encoder.kernel_columns) {
+    if (column.levels.empty() || column.info.type != ColumnType::category) continue;
+    known.push_back({column.info.name, ColumnType::category, "", column.levels});
+  }
+  return known;
+}
+
+bool CompositePredictor::reads_images() const {
+  return std::any_of(encoder.networks.begin(), encoder.networks.end(),
+                     [](const NetworkInputs& each) { return each.image.has_value(); });
+}
+
 std::vector<std::string> CompositePredictor::support_names() const {
   std::vector<std::string> names;
   for (const SupportSource& source : support) names.push_back(source.name());
@@ -245,6 +258,11 @@ std::vector<ParameterValue> CompositePredictor::parameters() const {
     ParameterValue value;
     value.path = each.path;
     value.fixed = each.fixed;
+    const at::Tensor raw = set.raw().detach().narrow(1, each.first, each.count).mean(0);
+    for (std::int64_t i = 0; i < each.count && !each.fixed; ++i) {
+      const double sds = each.prior[static_cast<std::size_t>(i)].sds(raw[i].item<double>());
+      value.at_edge = value.at_edge || std::abs(sds) > kEdge;
+    }
     value.values = to_vector(set.natural(each.path).detach().mean(0));
     if (each.unit == Unit::kilometre) value.unit = "km";
     if (scaled && each.unit == Unit::target_squared && is_scale(model().kernel(), each)) {

@@ -1,15 +1,17 @@
 #include "train/evidence.h"
 
 #include <ATen/ATen.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "ick/base/error.h"
 #include "model/lower_factor.h"
+#include "neighbour/search.h"
 #include "train/fused_evidence.h"
+#include "train/known_slopes.h"
 
 namespace ick {
 
@@ -55,28 +57,7 @@ std::vector<FusedTerm> fused_terms(const Kernel& kernel, const at::Tensor& x) {
   return terms;
 }
 
-// The cost as one node of the graph, with the derivatives that came along.
-struct KnownSlopes : torch::autograd::Function<KnownSlopes> {
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& raw,
-                            const at::Tensor& log_noise, const at::Tensor& d_raw, const FusedEvidence::Value& value) {
-    context->save_for_backward({d_raw, at::full_like(log_noise, value.d_log_noise)});
-    return at::full({}, value.cost, raw.options());
-  }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 const torch::autograd::variable_list& gradients) {
-    const auto saved = context->get_saved_variables();
-    return {gradients[0] * saved[0], gradients[0] * saved[1], at::Tensor(), at::Tensor()};
-  }
-};
-
 }  // namespace
-
-bool fuses(const Kernel& kernel) {
-  for (const std::vector<Factor>& factors : kernel.terms()) {
-    if (!std::all_of(factors.begin(), factors.end(), [](const Factor& f) { return f.row->fuses(); })) return false;
-  }
-  return true;
-}
 
 ExactEvidence::ExactEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y)
     : kernel_(kernel),
@@ -90,20 +71,12 @@ ExactEvidence::ExactEvidence(const Kernel& kernel, double share, const at::Tenso
 
 at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
   if (fused_ == nullptr) return exact_evidence(kernel_, share_, x_, y_, log_noise);
-  const at::Tensor& raw = kernel_.parameters().raw();  // (1, P)
-  const std::vector<ParameterSet::Column> columns = kernel_.parameters().columns();
-  std::vector<double> theta = numbers_of(raw);
-  at::Tensor d_raw = at::zeros_like(raw);
-  for (std::size_t i = 0; i < theta.size(); ++i) {
-    if (!columns[i].fixed) d_raw.data_ptr<double>()[i] = constrain_slope(columns[i].constraint, theta[i]);
-    theta[i] = constrain(columns[i].constraint, theta[i]);
-  }
-  const auto found = (*fused_)(theta.data(), log_noise.item<double>());
+  const at::Tensor natural = kernel_.parameters().natural().detach().contiguous();  // (1, P)
+  const auto found = (*fused_)(natural.data_ptr<double>(), log_noise.item<double>());
   if (!found) {
     throw NumericError("a covariance of the training rows has no Cholesky factor; bound the kernel's parameters");
   }
-  for (std::size_t i = 0; i < theta.size(); ++i) d_raw.data_ptr<double>()[i] *= found->d_theta[i];
-  return KnownSlopes::apply(raw, log_noise, d_raw, *found);
+  return known_slopes(kernel_.parameters(), log_noise, found->cost, found->d_theta, found->d_log_noise);
 }
 
 at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise) {
@@ -134,42 +107,38 @@ at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Te
 
 namespace {
 
-constexpr double kWide = 3.0, kNarrow = 0.2;  // of raw numbers: logarithms, mostly
-
-std::vector<double> prior_deviations(const Kernel& kernel, const KernelSum& products) {
-  std::vector<double> deviations(kernel.parameters().size() + 1, kWide);
-  for (std::size_t t = 0; t < products.size(); ++t) {
-    for (std::size_t f = 0; f < products[t].size(); ++f) {
-      const Factor& factor = kernel.terms()[t][f];
-      for (const Parameter& each : kernel.parameters().parameters()) {
-        const std::int64_t end = factor.first_parameter + factor.parameter_count;
-        if (each.first < factor.first_parameter || each.first >= end) continue;
-        const std::string name = each.path.substr(each.path.rfind('.') + 1);
-        if (products[t][f].find(name) == nullptr) continue;
-        std::fill_n(deviations.begin() + each.first, each.count, kNarrow);
-      }
-    }
-  }
-  return deviations;
-}
+// A large variance with long lengthscales is as likely as a small one with short ones where all rows are near others,
+// and absurd where none is: the cost of a row rises by this much for each square of the logarithm beyond ten times the
+// target's variance.
+constexpr double kWall = 1e-3, kMostVariance = 10.0;
 
 }  // namespace
 
-EvidenceSearch::EvidenceSearch(Kernel& kernel, const KernelSum& products, std::int64_t rows, Evidence evidence,
-                               std::optional<double> log_noise)
+EvidenceSearch::EvidenceSearch(Kernel& kernel, std::int64_t rows, Evidence evidence, std::optional<double> log_noise)
     : kernel_(kernel),
       rows_(static_cast<double>(rows)),
       evidence_(std::move(evidence)),
-      noise_held_(log_noise.has_value()),
-      deviations_(prior_deviations(kernel, products)) {
+      columns_(kernel.parameters().columns()) {
+  walls_.assign(columns_.size() + 1, std::numeric_limits<double>::infinity());
+  for (const Parameter& each : kernel.parameters().parameters()) {
+    const bool scales = each.unit == Unit::target_squared && each.constraint.kind == Constraint::Kind::positive;
+    if (!scales || each.stated) continue;
+    std::fill_n(walls_.begin() + each.first, each.count, std::log(kMostVariance));
+  }
+  columns_.push_back({Constraint::real(), log_noise.has_value(), kNoisePrior});
   const double* raw = kernel.parameters().raw().data_ptr<double>();
   start_.assign(raw, raw + kernel.parameters().size());
   start_.push_back(log_noise.value_or(kStartLogNoise));
 }
 
+void EvidenceSearch::place(const std::vector<double>& at) const {
+  const at::Tensor raw = kernel_.parameters().raw();
+  raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
+}
+
 CostAndGradient EvidenceSearch::operator()(const std::vector<double>& at) {
   at::Tensor raw = kernel_.parameters().raw();
-  raw.detach().copy_(at::tensor(at, at::kDouble).narrow(0, 0, raw.numel()).view_as(raw));
+  place(at);
   at::Tensor log_noise = at::full({}, at.back(), at::kDouble).requires_grad_(true);
   raw.mutable_grad() = at::zeros_like(raw);
   const at::Tensor value = evidence_(log_noise);
@@ -177,11 +146,17 @@ CostAndGradient EvidenceSearch::operator()(const std::vector<double>& at) {
   CostAndGradient evaluation;
   evaluation.value = value.item<double>();
   evaluation.gradient.assign(raw.grad().data_ptr<double>(), raw.grad().data_ptr<double>() + raw.numel());
-  evaluation.gradient.push_back(noise_held_ ? 0.0 : log_noise.grad().item<double>());
+  evaluation.gradient.push_back(log_noise.grad().item<double>());
   for (std::size_t i = 0; i < at.size(); ++i) {
-    const double z = (at[i] - start_[i]) / deviations_[i];
-    evaluation.value += 0.5 * z * z / rows_;
-    evaluation.gradient[i] += z / (deviations_[i] * rows_);
+    if (columns_[i].fixed) {
+      evaluation.gradient[i] = 0.0;
+      continue;
+    }
+    evaluation.value += columns_[i].prior.cost(at[i]) / rows_;
+    evaluation.gradient[i] += columns_[i].prior.slope(at[i]) / rows_;
+    const double beyond = std::max(0.0, at[i] - walls_[i]);
+    evaluation.value += kWall * beyond * beyond;
+    evaluation.gradient[i] += 2.0 * kWall * beyond;
   }
   return evaluation;
 }

@@ -44,20 +44,23 @@ at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Te
 
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 
-// A marginal likelihood as a function of raw kernel parameters and, last, log s^2; with a weak prior that keeps what
-// the data do not determine near its start: each raw number is N(start, sd^2), sd 3 by default, a factor of
-// twenty either way for one that is positive; small for what the formula states, which is where its writer expects it.
+// Hardly below a thousandth of the target's sd, hardly above three times it.
+inline const Prior kNoisePrior = {kStartLogNoise, (kStartLogNoise - std::log(1e-6)) / kPriorTail,
+                                  (std::log(10.0) - kStartLogNoise) / kPriorTail};
+
+// A marginal likelihood times the priors of the parameters, as a function of raw kernel parameters and, last, log s^2:
+// its best is the maximum a posteriori.
 class EvidenceSearch {
  public:
   // `evidence` is the cost per row for the kernel's present parameters, differentiable in them and in log s^2 ().
   using Evidence = std::function<at::Tensor(const at::Tensor& log_noise)>;
 
-  // The prior is about the kernel's present parameters. With `log_noise` the noise is held there.
-  EvidenceSearch(Kernel& kernel, const KernelSum& products, std::int64_t rows, Evidence evidence,
-                 std::optional<double> log_noise = {});
+  // It starts at the kernel's present parameters. With `log_noise` the noise is held there.
+  EvidenceSearch(Kernel& kernel, std::int64_t rows, Evidence evidence, std::optional<double> log_noise = {});
 
   const std::vector<double>& start() const { return start_; }
   CostAndGradient operator()(const std::vector<double>& at);  // leaves the kernel's parameters there
+  void place(const std::vector<double>& at) const;            // sets the kernel's parameters
   // `units`, when given, measure the numbers: a step of one means as much in each.
   LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {},
                      const std::vector<double>& units = {});
@@ -66,8 +69,9 @@ class EvidenceSearch {
   Kernel& kernel_;
   double rows_;
   Evidence evidence_;
-  bool noise_held_;
-  std::vector<double> start_, deviations_;
+  std::vector<double> start_;
+  std::vector<ParameterSet::Column> columns_;  // of raw parameters, and last of log s^2
+  std::vector<double> walls_;                  // of raw parameters, see kWall
 };
 
 }  // namespace ick

@@ -14,6 +14,7 @@
 #include "ick/kernel/periodogram.h"
 #include "train/evidence.h"
 #include "train/lbfgs.h"
+#include "train/neighbour_evidence.h"
 
 namespace ick {
 
@@ -188,43 +189,29 @@ Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Da
   return s;
 }
 
-// Raw columns of parameters that the formula does not state, by the end of their path.
-std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const KernelSum& products,
-                                                    const std::string& name) {
+// Raw columns of parameters of that name that are to be found, those of one kernel together.
+std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const std::string& name) {
   std::vector<std::vector<std::int64_t>> found;
-  std::vector<std::int64_t> seen;
-  for (std::size_t t = 0; t < products.size(); ++t) {
-    for (std::size_t f = 0; f < products[t].size(); ++f) {
-      const Factor& factor = kernel.terms()[t][f];
-      if (products[t][f].find(name) != nullptr) continue;
-      if (std::find(seen.begin(), seen.end(), factor.first_parameter) != seen.end()) continue;
-      seen.push_back(factor.first_parameter);
-      for (const Parameter& each : kernel.parameters().parameters()) {
-        const bool owned =
-            each.first >= factor.first_parameter && each.first < factor.first_parameter + factor.parameter_count;
-        if (!owned || each.fixed || !each.path.ends_with("." + name)) continue;
-        if (each.constraint.kind != Constraint::Kind::positive) continue;
-        auto& columns = found.emplace_back();
-        for (std::int64_t i = 0; i < each.count; ++i) columns.push_back(each.first + i);
-      }
-    }
+  for (const Parameter& each : kernel.parameters().parameters()) {
+    if (each.fixed || each.stated || !each.path.ends_with("." + name)) continue;
+    if (each.constraint.kind != Constraint::Kind::positive) continue;
+    auto& columns = found.emplace_back();
+    for (std::int64_t i = 0; i < each.count; ++i) columns.push_back(each.first + i);
   }
   return found;
 }
 
-// What measures each raw number and log s^2 in the search: one, but for a period that the formula states, which is near
-// the truth: a radian at the ends of the range. A percent of a day is little over a week and everything over a year.
-std::vector<double> units_of(const Kernel& kernel, const KernelSum& products, const at::Tensor& x) {
-  std::vector<double> units(kernel.parameters().size() + 1, 1.0);
+// What measures each raw number and log s^2 in the search: one, but for a period that the formula states to be near the
+// truth: a radian at the ends of the range. A percent of a day is little over a week and everything over a year.
+std::vector<double> units_of(const Kernel& kernel, const at::Tensor& x) {
+  std::vector<double> units(static_cast<std::size_t>(kernel.parameters().size()) + 1, 1.0);
   const at::Tensor range = std::get<0>(x.max(0)) - std::get<0>(x.min(0));  // (D)
-  for (std::size_t t = 0; t < products.size(); ++t) {
-    for (std::size_t f = 0; f < products[t].size(); ++f) {
-      const Factor& factor = kernel.terms()[t][f];
-      if (products[t][f].find("period") == nullptr) continue;
+  for (const std::vector<Factor>& factors : kernel.terms()) {
+    for (const Factor& factor : factors) {
       for (const Parameter& each : kernel.parameters().parameters()) {
-        const bool owned =
-            each.first >= factor.first_parameter && each.first < factor.first_parameter + factor.parameter_count;
-        if (!owned || !each.path.ends_with(".period") || each.constraint.kind != Constraint::Kind::positive) continue;
+        const std::int64_t place = each.first - factor.first_parameter;
+        if (place < 0 || place >= factor.parameter_count || !each.path.ends_with(".period") || !each.stated) continue;
+        if (each.fixed || each.constraint.kind != Constraint::Kind::positive) continue;
         const at::Tensor period = kernel.parameters().natural(each.path).detach();  // (1, count)
         for (std::int64_t i = 0; i < each.count; ++i) {
           const double cycles = (range[factor.columns[i]] / period[0][i]).item<double>();
@@ -247,6 +234,67 @@ void limit_variance(Model& model, const at::Tensor& x) {
     if (each.fixed || !scales || each.constraint.kind != Constraint::Kind::positive) continue;
     parameters.set(each.path, parameters.natural(each.path).detach() / total);
   }
+}
+
+// From the start, with the lengthscales of each kernel as they are and at a tenth: which kernel is the rough one decides
+// which rows are neighbours, and neighbours found the wrong way never tell.
+std::vector<std::vector<double>> scaled_starts(const std::vector<double>& start,
+                                               const std::vector<std::vector<std::int64_t>>& lengthscales) {
+  constexpr std::size_t kMostKernels = 3;  // whose combinations are tried
+  const std::size_t kernels = std::min(lengthscales.size(), kMostKernels);
+  std::vector<std::vector<double>> starts;
+  for (std::size_t choice = 0; choice < (std::size_t{1} << kernels); ++choice) {
+    std::vector<double>& from = starts.emplace_back(start);
+    for (std::size_t k = 0; k < lengthscales.size(); ++k) {
+      const bool shorter = k < kernels ? (choice >> k & 1) != 0 : false;
+      for (const std::int64_t column : lengthscales[k]) from[column] += shorter ? std::log(0.1) : 0.0;
+    }
+  }
+  return starts;
+}
+
+// Rows and neighbours of one round, and steps of L-BFGS.
+struct Round {
+  std::int64_t rows;
+  int neighbours, steps;
+};
+constexpr Round kTrial = {600, 15, 8};
+constexpr Round kRounds[] = {{2000, 30, 15}, {2000, 30, 15}, {2000, 30, 15}, {2000, 30, 15}};
+constexpr double kManyNumbers = 40.0;  // parameters: with more, rounds have fewer rows
+constexpr std::int64_t kMostRows = 1 << 20, kMostNetworkRows = 20'000, kMostImageRows = 2'000;
+
+// From the whole table, by conditionals of some rows given their neighbours: from the best of `starts` on, in rounds,
+// because neighbours move with the parameters. Leaves the best values in `kernel`.
+LbfgsResult search_by_neighbours(const Model& model, const Encoder& encoder, const Dataset& rows,
+                                 const Likelihood& likelihood, std::uint64_t seed, Kernel& kernel,
+                                 const std::vector<std::vector<double>>& starts, const LbfgsProgress& go_on,
+                                 std::optional<double> log_noise) {
+  const std::int64_t most = model.spec().kernels_only() ? kMostRows
+                            : rows.images.empty()       ? kMostNetworkRows
+                                                        : kMostImageRows;
+  const Dataset many = rows.select(draw_rows(rows.size(), most, seed_for(seed, "rows with neighbours")));
+  const at::Tensor y = stand_in_targets(many, likelihood, model.outputs());
+  const at::Tensor x = make_surrogate(model.spec(), encoder, many).x;
+  const bool conjugate = likelihood.conjugate;
+  NeighbourEvidence evidence(kernel, model.spec().share(), x, y, conjugate ? many.weights : at::Tensor(),
+                             conjugate ? many.error : at::Tensor(), seed);
+  EvidenceSearch objective(
+      kernel, rows.size(), [&](const at::Tensor& at) { return evidence(at); }, log_noise);
+  const double fewer = std::min(1.0, kManyNumbers / static_cast<double>(kernel.parameters().size()));
+  const auto run = [&](const Round& round, const std::vector<double>& from, std::uint64_t drawn) {
+    objective.place(from);
+    evidence.draw(static_cast<std::int64_t>(fewer * static_cast<double>(round.rows)), round.neighbours, drawn);
+    return objective.search(from, round.steps, go_on);
+  };
+  LbfgsResult best;
+  for (const std::vector<double>& start : starts) {
+    LbfgsResult found = run(kTrial, start, seed);
+    if (best.x.empty() || found.value < best.value) best = std::move(found);
+  }
+  for (std::size_t r = 0; r < std::size(kRounds); ++r)
+    best = run(kRounds[r], best.x, seed_for(seed, std::to_string(r)));
+  objective.place(best.x);
+  return best;
 }
 
 }  // namespace
@@ -284,16 +332,17 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
   const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
   const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
-  Kernel kernel(surrogate.products, surrogate.inputs, KernelOptions{1, seed_for(seed, "warm start"), surrogate.names});
-  EvidenceSearch objective(kernel, surrogate.products, few.size(),
-                           ExactEvidence(kernel, model.spec().share(), surrogate.x, y), log_noise);
+  const double unit = stated_variance_unit(model.spec(), encoder);
+  Kernel kernel(surrogate.products, surrogate.inputs,
+                KernelOptions{1, seed_for(seed, "warm start"), surrogate.names, unit});
+  EvidenceSearch objective(kernel, few.size(), ExactEvidence(kernel, model.spec().share(), surrogate.x, y), log_noise);
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
-  const std::vector<double> units = units_of(kernel, surrogate.products, surrogate.x);
+  const std::vector<double> units = units_of(kernel, surrogate.x);
   const auto search = [&](const std::vector<double>& from, int steps) {
     return objective.search(from, steps, go_on, units);
   };
 
-  const auto lengthscales = free_columns(kernel, surrogate.products, "lengthscale");
+  const auto lengthscales = free_columns(kernel, "lengthscale");
   const std::vector<double> start = objective.start();
   LbfgsResult best = search(start, kScreening);
   for (const double factor : {0.3, 0.1}) {
@@ -308,7 +357,7 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
   // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
   // parts of the best period compete with it. All go to the end of their valleys: only there is a multiple of the
   // truth, which fits as well, less likely for certain.
-  for (const auto& columns : free_columns(kernel, surrogate.products, "period")) {
+  for (const auto& columns : free_columns(kernel, "period")) {
     const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
       for (const std::int64_t each : columns) from[each] = log_period(from[each]);
       LbfgsResult found = search(from, steps);
@@ -325,8 +374,12 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
     }
   }
   best = search(best.x, kPolishing);
-
   objective(best.x);  // leaves the best values in `kernel`
+  if (rows.size() > kRows && fuses(kernel)) {
+    std::vector<std::vector<double>> starts = {best.x};
+    for (std::vector<double>& each : scaled_starts(start, lengthscales)) starts.push_back(std::move(each));
+    best = search_by_neighbours(model, encoder, rows, likelihood, seed, kernel, starts, go_on, log_noise);
+  }
   for (const Parameter& each : model.kernel().parameters().parameters()) {
     if (!each.fixed) model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
   }

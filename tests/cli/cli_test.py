@@ -70,10 +70,21 @@ class Explain(unittest.TestCase):
         code, text, _ = ick("explain", "rbf(date) * periodic(date, period=1y)")
         self.assertEqual(code, 0)
         self.assertEqual(text.splitlines()[0], "rbf(date) * periodic(date, period=1y)")
-        self.assertRegex(text, r"date\.periodic\.period +starts at 365\.2 ")
+        self.assertRegex(text, r"date\.periodic\.period +starts at 365\.2 +known\n")
         # A quarter of three years in days, times a draw near 1.
         lengthscale = float(re.search(r"date\.rbf\.lengthscale +starts at (\S+)", text)[1])
         self.assertAlmostEqual(lengthscale / (3 * 365.2425 / 4), 1.0, delta=0.5)
+
+    def test_what_is_known_of_a_parameter(self):
+        cases = {"7": "7 +known", "fixed(7)": "7 +known", "start(7)": r"7 +learned, prior\(\S+, \S+\)",
+                 "prior(4, 9)": r"6 +learned, prior\(4, 9\)", "bounded(7, 5, 9)": r"7 +learned, prior\(5\.\d+, 8\.\d+\)"}
+        for said, expected in cases.items():
+            with self.subTest(said):
+                code, text, _ = ick("explain", f"periodic(t, period={said})")
+                self.assertEqual(code, 0)
+                self.assertEqual(text.splitlines()[0], f"periodic(t, period={said})")
+                self.assertRegex(text, rf"t\.periodic\.period +starts at {expected}\n")
+                self.assertRegex(text, r"t\.periodic\.lengthscale +starts at \S+ +learned, prior\(0\.08\d+, 5\.\d+\)\n")
 
     def test_json(self):
         code, out, _ = ick("explain", "categorical(site) * rbf(lat, lon, sphere)", "--json", "--features", "10")

@@ -350,7 +350,7 @@ class Fit(Table):
                    ["--loss", "mae"], ["--loss", "huber"], ["--likelihood", "gaussian_nll"], ["--optimiser", "adam"],
                    ["--optimiser", "sgd"], ["--optimiser", "sgd", "--momentum", "0.5"], ["--schedule", "cosine"],
                    ["--schedule", "constant"], ["--learning-rate", "0.01"], ["--weight-decay", "0.1"],
-                   ["--clip", "0.01"], ["--no-refit"], ["--validation", "none"]]
+                   ["--clip", "0.01"], ["--refit", "no"], ["--validation", "none"]]
         results = side_by_side(run, options)
         for words, (settings, _) in zip(options, results):
             if len(words) == 2:
@@ -409,13 +409,13 @@ class Formulas(Table):
         for i in range(24 * 14):
             lines.append(f"2020-03-{i // 24 + 1:02}T{i % 24:02}:00:00Z,{10 + math.sin(2 * math.pi * i / 24):.4f}")
         (self.folder / "hours.csv").write_text("\n".join(lines) + "\n")
-        result, _ = self.through("y ~ periodic(when, period=fixed(24h))", data="hours.csv")
-        self.assertRegex(result.stdout, r"when\.periodic\.period +1 d \(fixed\)")
+        result, _ = self.through("y ~ periodic(when, period=24h)", data="hours.csv")
+        self.assertRegex(result.stdout, r"when\.periodic\.period +1 d \(known\)")
         self.assertGreater(float(re.search(r"R2 (\S+),", result.stdout)[1]), 0.99)
         lines = ["depth,y"] + [f"{i},{math.sin(i / 300):.4f}" for i in range(0, 3000, 20)]
         (self.folder / "depth.csv").write_text("\n".join(lines) + "\n")
         result, _ = self.through("y ~ rbf(depth, lengthscale=fixed(0.5km))", "--unit", "depth=m", data="depth.csv")
-        self.assertRegex(result.stdout, r"depth\.rbf\.lengthscale +500 m \(fixed\)")
+        self.assertRegex(result.stdout, r"depth\.rbf\.lengthscale +500 m \(known\)")
 
     def test_odd_names(self):
         lines = ['"a b","say ""hi""",y'] + [f"{row['x']},{row['z']},{row['y']}" for row in self.table]

@@ -173,7 +173,7 @@ class Idx(FolderCase):
         accuracy = {}
         for name, formula in (("plain", network), ("turned", f"{network} * periodic(angle, period=fixed(360deg))")):
             fit = self.run_ick("fit", "t.csv", f"stroke ~ {formula}", "--unit", "angle=deg", "--out", name, "--members",
-                               "1", "--epochs", "12", "--batch", "32", "--validation", "random=20%", "--no-refit",
+                               "1", "--epochs", "12", "--batch", "32", "--validation", "random=20%", "--refit", "no",
                                "--json")
             accuracy[name] = json.loads(fit.stdout)["validation"]["accuracy"]
         self.assertLess(accuracy["plain"], 0.5)  # without the angle all directions are alike

@@ -107,7 +107,7 @@ class Ranks(FolderCase):
 
     def test_a_process_that_dies_leaves_a_checkpoint_for_any_number(self):
         words = ["fit", "t.csv", FORMULA, "--epochs", "400", "--patience", "400", "--batch", "16", "--members", "2",
-                 "--no-refit", "--progress", "plain"]
+                 "--refit", "no", "--progress", "plain"]
         whole = self.start(1, *words, "--out", "whole")
         self.finish(whole)
         processes = self.start(2, *words, "--out", "lost")
@@ -126,7 +126,7 @@ class Ranks(FolderCase):
 
     def test_an_interrupt_stops_all_and_another_number_goes_on(self):
         words = ["fit", "t.csv", FORMULA, "--epochs", "400", "--patience", "400", "--batch", "16", "--members", "2",
-                 "--no-refit", "--progress", "plain", "--learning-rate", "1e-4"]
+                 "--refit", "no", "--progress", "plain", "--learning-rate", "1e-4"]
         processes = self.start(2, *words, "--out", "stopped")
         self.wait_for_epoch(processes[0])
         processes[0].send_signal(signal.SIGINT)

@@ -18,7 +18,8 @@ from support import PROGRAM, FolderCase, csv_text, ick, rows
 FITS = {
     "network": ["y ~ mlp(x, z)", "--epochs", "60", "--members", "2", "--batch", "16"],
     "both": ["y ~ mlp(x) * rbf(z, points=8) + linear(lat)", "--epochs", "20", "--members", "1", "--batch", "16"],
-    "kernels": ["y ~ rbf(x, points=40) + matern32(lat, lon, points=40)", "--epochs", "30", "--no-warm-start"],
+    "kernels": ["y ~ rbf(x, points=40) + matern32(lat, lon, points=40)", "--epochs", "30", "--no-warm-start", "--posterior",
+                "exact"],
 }
 
 

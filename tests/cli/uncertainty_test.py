@@ -41,6 +41,19 @@ def half_widths(rows):
     return [(row["upper"] - row["lower"]) / 2 / row["sd"] for row in rows]
 
 
+def block_quantile(rows, level, blocks=12):
+    """The least score with this share of all below or at it, where spans of x with equally many rows count alike."""
+    order = sorted(range(len(rows)), key=lambda i: rows[i]["x"])
+    block = {i: (2 * place + 1) * blocks // (2 * len(rows)) for place, i in enumerate(order)}
+    sizes = [list(block.values()).count(b) for b in range(blocks)]
+    scored = sorted((abs(row["y"] - row["mean"]) / row["sd"], 1 / blocks / sizes[block[i]]) for i, row in enumerate(rows))
+    wanted, total = math.ceil(level * len(rows) - 1e-9) / len(rows), 0.0
+    for score, each in scored:
+        total += each
+        if total >= wanted - 1e-9:
+            return score
+
+
 def share(truths):
     return statistics.fmean(map(bool, truths))
 
@@ -137,15 +150,17 @@ class Intervals(Simulated):
                     self.assertLess(statistics.fmean(r["function_sd"] for r in rows), NOISE)
 
     def test_width_is_the_conformal_quantile(self):
-        self.fit("kept", "y ~ mlp(x, z)", "--validation", "x > 1", "--no-refit", "--epochs", "10")
+        self.fit("kept", "y ~ mlp(x, z)", "--validation", "x > 1", "--refit", "no", "--epochs", "10")
         held = [row for row in self.train if float(row["x"]) > 1]
         self.write("held.csv", held)
-        rows, _ = self.predict("kept", "held.csv")
-        scores = sorted(abs(row["y"] - row["mean"]) / row["sd"] for row in rows)
+        rows_held, _ = self.predict("kept", "held.csv")
         for level in (0.5, 0.9):
             rows, said = self.predict("kept", "test.csv", "--level", level)
             self.assertEqual(said, "")
-            expected = scores[math.ceil((len(scores) + 1) * level - 1e-9) - 1]
+            # x is cut into twelve blocks of a row or more, which count alike: see Calibration
+            blocks = json.loads((self.folder / "kept/model.json").read_text())["calibration_blocks"]
+            self.assertEqual(blocks, 12)
+            expected = max(NORMAL.inv_cdf(0.5 + level / 2), block_quantile(rows_held, level * 13 / 12))
             for found in half_widths(rows)[:20]:
                 self.assertAlmostEqual(found / expected, 1, places=5)
 
@@ -165,7 +180,7 @@ class Intervals(Simulated):
         self.assertIn("3 validation rows cannot calibrate an interval of 90%, 9 can", said)
         self.assertAlmostEqual(half_widths(rows)[0], calibration["half_width"]["0.9"], places=6)
         text = self.run_ick("fit", "few.csv", "y ~ mlp(x)", "--validation", "none", "--epochs", "2", "--out", "few")
-        self.assertRegex(text.stdout, r"90% interval +mean \+- 1\.645 sd, not calibrated: 0 validation rows cannot")
+        self.assertRegex(text.stdout, r"90% interval +mean \+- 1\.645 sd, the model's own: 0 validation rows cannot")
 
     def test_logarithm(self):
         self.fit("log", "log(l) ~ mlp(x, z)", "--posterior", "nngp", "--noise", NOISE)
@@ -188,7 +203,7 @@ class Intervals(Simulated):
     def test_perturbed_members(self):
         def spread(kind):
             self.fit(f"p.{kind}", "y ~ mlp(x, z)", "--members", "8", "--epochs", "20", "--noise", NOISE, "--perturb",
-                     kind, "--no-refit")
+                     kind, "--refit", "no")
             return statistics.fmean(row["function_sd"] for row in self.predict(f"p.{kind}")[0])
 
         none, bootstrap, noise = side_by_side(spread, ("none", "bootstrap", "noise"))
@@ -294,8 +309,11 @@ class Kernels(Simulated):
         cls.report = cls.fit("process", "y ~ rbf(x, points=40)", "--noise", "0.6", "--validation", "none",
                              data="forty.csv")
         draw = random.Random(9)
-        cls.places = [{"lat": f"{draw.uniform(46, 48):.4f}", "lon": f"{draw.uniform(6, 9):.4f}", "x": row["x"],
-                       "y": row["y"]} for row in cls.train[:120]]
+        cls.places = []
+        for row in cls.train[:120]:  # what a place says is in y, so that the data know how far it reaches
+            lat, lon = draw.uniform(46, 48), draw.uniform(6, 9)
+            cls.places.append({"lat": f"{lat:.4f}", "lon": f"{lon:.4f}", "x": row["x"],
+                               "y": f"{float(row['y']) + math.sin(2 * lat) + math.cos(1.5 * lon):.6f}"})
         cls.write("places.csv", cls.places)
         cls.fit("placed", "y ~ rbf(lat, lon) + rbf(x)", "--epochs", "10", data="places.csv")
 
@@ -359,6 +377,22 @@ class Check(Simulated):
             self.assertLess(found["sd_difference"], 0.01)
             self.assertAlmostEqual(found["model"]["rmse"], found["exact"]["rmse"], places=3)
 
+    def test_neighbours(self):
+        """Features and neighbouring rows together are the process, where features alone are not."""
+        found = {}
+        for engine in ("exact", "neighbours"):
+            report = self.fit(engine, "y ~ matern12(x, lengthscale=0.2, variance=0.5, points=8)", "--noise", NOISE,
+                              "--posterior", engine, "--refit", "no", "--validation", "none", "--holdout", "random=25%")
+            self.assertEqual(report["posterior"], engine)
+            self.assertEqual([(each["fixed"], each["at_edge"]) for each in report["kernels"]], [(True, False)] * 2)
+            self.assertEqual([round(each["values"][0], 9) for each in report["kernels"]], [0.5, 0.2])
+            self.assertEqual(self.run_ick("verify", engine).returncode, 0)
+            found[engine] = self.check(engine, "train.csv")
+            self.assertEqual(found[engine]["posterior"], engine)
+        self.assertLess(found["neighbours"]["relative_difference"], 0.01)
+        self.assertLess(found["neighbours"]["sd_difference"], 0.01)
+        self.assertGreater(found["exact"]["sd_difference"], 0.1)
+
     def test_draws(self):
         self.fit("wide", "y ~ mlp(x, z)", "--posterior", "nngp", "--members", "100", "--layers", "256")
         found = self.check("wide", "test.csv", "--rows", "200")
@@ -400,8 +434,14 @@ class BadInput(Simulated):
         self.expect(self.fits([
             (net, ["--posterior", "nngp", "--members", "1"], 2,
              "--posterior nngp with one member has no spread; ask for --members 30 or more (at least 2)"),
-            (net, ["--posterior", "exact"], 2,
-             '--posterior: there is no "exact"; expected one of ensemble, nngp, ntk and laplace'),
+            (net, ["--posterior", "hmc"], 2,
+             '--posterior: there is no "hmc"; expected one of ensemble, nngp, ntk, laplace, exact and neighbours'),
+            *((net, ["--posterior", name], 2,
+               f"--posterior {name} is for formulas of kernels only, of numbers with Gaussian noise")
+              for name in ("exact", "neighbours")),
+            *(("y ~ rbf(x)", ["--posterior", name, "--likelihood", "huber"], 2,
+               f"--posterior {name} is for --likelihood gaussian; use --posterior ensemble")
+              for name in ("exact", "neighbours")),
             (net, ["--posterior", "laplace", "--members", "3"], 2,
              "--posterior laplace is one model; leave --members out, or use --posterior ensemble"),
             (net, ["--posterior", "laplace", "--loss", "huber"], 2,

@@ -44,6 +44,24 @@ FitOptions quick() {
   return options;
 }
 
+// Of the model that was calibrated, over splits: one has 225 rows and 135 to calibrate on, an sd of 0.03. A set has the
+// most probable class in any case: it covers no less than the accuracy.
+TEST(ClassFit, SetsHoldTheShareAskedFor) {
+  constexpr int kSplits = 6;
+  double covered = 0.0, right = 0.0;
+  for (std::uint64_t seed = 1; seed <= kSplits; ++seed) {
+    FitOptions options = quick();
+    options.refit = Refit::no;
+    options.epochs = 15;
+    options.seed = seed;
+    const Fit fit = fit_model(wheel(900, seed), "sector ~ mlp(a, b) * rbf(t)", options);
+    covered += fit.report.class_holdout->coverage.at("0.9") / kSplits;
+    right += fit.report.class_holdout->accuracy / kSplits;
+  }
+  EXPECT_GE(covered, right);
+  EXPECT_NEAR(covered, std::max(0.9, right), 0.03);
+}
+
 TEST(ClassFit, LearnsSeveralClasses) {
   const Table table = wheel(900, 1);
   const Fit composite = fit_model(table, "sector ~ mlp(a, b) * rbf(t)", quick());
@@ -53,7 +71,7 @@ TEST(ClassFit, LearnsSeveralClasses) {
   const ClassScores& scores = *composite.report.class_holdout;
   EXPECT_GT(scores.accuracy, 0.85);
   EXPECT_LT(scores.calibration_error, 0.08);
-  EXPECT_NEAR(scores.coverage.at("0.9"), 0.9, 0.07);  // 225 rows: sd 0.02, and as much from the calibration rows
+  EXPECT_GT(scores.coverage.at("0.9"), 0.83);
   const Fit blind = fit_model(table, "sector ~ mlp(a, b)", quick());
   EXPECT_GT(scores.accuracy, blind.report.class_holdout->accuracy + 0.1);
 }

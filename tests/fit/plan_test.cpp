@@ -43,8 +43,13 @@ TEST(Plan, PosteriorsOfNetworksNeedOne) {
         refusal("y ~ rbf(t)", with(posterior)),
         "posterior=" + posterior + " is for formulas with a network; the posterior of kernels alone is known exactly");
   }
-  EXPECT_EQ(refusal("y ~ mlp(a)", with("exact")), "the exact posterior is for formulas of kernels only");
-  EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble")).options.posterior, "exact");
+  for (const std::string posterior : {"exact", "neighbours"}) {
+    EXPECT_EQ(refusal("y ~ mlp(a)", with(posterior)),
+              "posterior=" + posterior + " is for formulas of kernels only, of numbers with Gaussian noise");
+    EXPECT_TRUE(planned("y ~ rbf(t)", with(posterior)).engine_asked);
+  }
+  EXPECT_EQ(planned("y ~ rbf(t)", with("ensemble")).options.posterior, "neighbours");
+  EXPECT_FALSE(planned("y ~ rbf(t)", with("ensemble")).engine_asked);
   EXPECT_EQ(planned("y ~ rbf(t)", with("exact")).options.posterior, "exact");
 }
 

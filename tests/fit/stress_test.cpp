@@ -117,7 +117,7 @@ TEST_P(StressPaper, ComesNearTheExactProcess) {
   }
   FitOptions options;
   options.validation = parse_split("part == 1");
-  options.refit = false;  // the exact process has the training rows only
+  options.refit = Refit::no;  // the exact process has the training rows only
   const Fit fitted = fit_model(table_of(data, order, 0, kTraining + kValidation), formula, options);
   const double ours = fitted.model.evaluate(table_of(data, order, kTraining + kValidation, kRows)).scores.rmse;
   const double exact = exact_rmse(data, order);

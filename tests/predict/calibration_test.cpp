@@ -217,5 +217,51 @@ TEST(Calibration, Refuses) {
   EXPECT_EQ(Calibration({1.0, infinity, 2.0}).half_width(0.5), 2.0);
 }
 
+// Blocks of very different sizes and levels of scores: further blocks are covered as asked, where pooled rows are not.
+TEST(Calibration, OfBlocksHoldsForFurtherBlocks) {
+  constexpr int kRepetitions = 400, kBlocks = 25;
+  Random random(7);
+  const auto block = [&] {
+    const double scale = std::exp(random.normal());
+    Numbers scores(static_cast<std::size_t>(1 + random.below(40)));
+    for (double& each : scores) each = scale * std::abs(random.normal());
+    return scores;
+  };
+  double covered = 0.0;
+  for (int r = 0; r < kRepetitions; ++r) {
+    std::vector<Numbers> blocks;
+    for (int b = 0; b < kBlocks; ++b) blocks.push_back(block());
+    const double q = Calibration::of_blocks(blocks).half_width(0.9);
+    const Numbers further = block();
+    for (const double score : further) covered += (score <= q ? 1.0 : 0.0) / static_cast<double>(further.size());
+  }
+  EXPECT_GT(covered / kRepetitions, 0.88);  // at least 0.9, with an sd of a hundredth
+  EXPECT_LT(covered / kRepetitions, 0.97);
+}
+
+TEST(Calibration, BlocksCountAlike) {
+  std::vector<Numbers> blocks(20, Numbers{1.0});
+  blocks[0] = Numbers(1000, 5.0);  // many rows of one place
+  const Calibration calibration = Calibration::of_blocks(blocks);
+  EXPECT_EQ(calibration.blocks(), 20);
+  EXPECT_EQ(calibration.rows(), 1019);
+  EXPECT_EQ(calibration.half_width(0.9), 1.0);
+  EXPECT_EQ(calibration.half_width(0.95), 5.0);  // 0.95 * 21 / 20 is nearly all of them
+  const Calibration again(calibration.scores(), calibration.rows(), calibration.blocks());
+  EXPECT_EQ(again.half_width(0.9), 1.0);
+}
+
+TEST(Calibration, FewBlocksNeverMakeAnIntervalNarrower) {
+  const Calibration few = Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1, 0.2}));
+  EXPECT_TRUE(few.knows(0.9));
+  EXPECT_NEAR(few.half_width(0.9), 1.6448536269514722, 1e-12);
+  const Calibration one = Calibration::of_blocks({{0.1, 0.2, 3.0}});
+  EXPECT_FALSE(one.knows(0.9));
+  EXPECT_EQ(one.half_width(0.9), 3.0);
+  EXPECT_LE(few.half_width(0.9), few.half_width(0.95));
+  EXPECT_EQ(one.half_width(0.5), 3.0);  // a further block may be anywhere
+  EXPECT_THROW(Calibration({0.1, 0.2}, 2, 3), UsageError);
+}
+
 }  // namespace
 }  // namespace ick

@@ -301,13 +301,12 @@ TEST(CompositePredictor, KernelParametersInUnits) {
   FitOptions options;
   options.units = {{"a", "m"}, {"b", "km"}};
   const ModelCase made(
-      "y ~ periodic(day, period=fixed(1y), variance=2, points=4) * rbf(day, lengthscale=30d) + "
+      "y ~ periodic(day, period=1y, variance=2, points=4) * rbf(day, lengthscale=start(30d)) + "
       "rbf(lat, lon, sphere, lengthscale=700km, points=4) + rbf(a, lengthscale=50cm, points=4) + "
       "matern32(a, b, lengthscale=[1, 2], points=4)",
       table, options);
   const CompositePredictor fitted = made.fitted(members(1), 0.3);
   const auto values = values_of(fitted);
-  const double quarter = std::pow(made.plan.encoder.target_scaling.sd, 2) / 4.0;  // four products
   const auto expect = [&](const std::string& path, std::vector<double> numbers, const std::string& unit, bool fixed) {
     ASSERT_TRUE(values.contains(path)) << path;
     EXPECT_EQ(values.at(path).unit, unit) << path;
@@ -315,12 +314,12 @@ TEST(CompositePredictor, KernelParametersInUnits) {
     expect_near(values.at(path).values, numbers, 1e-12);
   };
   expect("term1.day.periodic.period", {365.2425}, "d", true);
-  expect("term1.day.periodic.variance", {2.0 * quarter}, "y^2", false);
+  expect("term1.day.periodic.variance", {2.0}, "y^2", true);
   expect("term1.day.rbf.lengthscale", {30.0}, "d", false);
   expect("term1.day.rbf.variance", {1.0}, "", true);  // the product has one scale, its first
-  expect("term2.lat_lon.rbf.lengthscale", {700.0}, "km", false);
-  expect("term3.a.rbf.lengthscale", {0.5}, "m", false);
-  expect("term4.a_b.matern32.lengthscale", {1.0, 2.0}, "m, km", false);
+  expect("term2.lat_lon.rbf.lengthscale", {700.0}, "km", true);
+  expect("term3.a.rbf.lengthscale", {0.5}, "m", true);
+  expect("term4.a_b.matern32.lengthscale", {1.0, 2.0}, "m, km", true);
   EXPECT_TRUE(ModelCase("y ~ mlp(a)", table).fitted(members(1), 1.0).parameters().empty());
 
   const ModelCase log("log(y) ~ rbf(day, variance=3, points=4)", table);

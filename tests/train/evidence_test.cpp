@@ -199,24 +199,26 @@ TEST(LinearEvidence, GradientIsThatOfDifferences) {
   EXPECT_LT(of_noise.error, 1e-7);
 }
 
-// A normal with sd 3 about the start of each raw number, of 0.2 about what the formula states, over the rows.
-TEST(EvidenceSearch, HasAWeakPrior) {
+// Normals of each raw number, over the rows; nothing of what is known.
+TEST(EvidenceSearch, AddsThePriors) {
   const at::Tensor x = standard_normal_rows(12, 2, 1), y = standard_normal_rows(12, 1, 2).squeeze(1);
-  const KernelSum products = make_kernel_sum(parse_expression("rbf(t, lengthscale=0.7) * matern12(s)"));
+  const KernelSum products =
+      make_kernel_sum(parse_expression("rbf(t, lengthscale=0.7) * matern12(s, lengthscale=prior(0.5, 3))"));
   Kernel kernel(products, summarise(x, {"t", "s"}));
   const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 0.4, x, y, log_noise); };
-  EvidenceSearch search(kernel, products, 12, evidence);
+  EvidenceSearch search(kernel, 12, evidence);
   const std::vector<double> start = search.start();
   ASSERT_EQ(std::ssize(start), kernel.parameters().size() + 1);
   EXPECT_EQ(start.back(), kStartLogNoise);
 
+  const std::vector<ParameterSet::Column> columns = kernel.parameters().columns();
+  const auto learned = [&](std::size_t i) { return i == columns.size() || !columns[i].fixed; };
   std::vector<double> at = start;
-  for (std::size_t i = 0; i < at.size(); ++i) at[i] += 0.3 + 0.1 * static_cast<double>(i);
-  std::int64_t stated = -1;
-  for (const Parameter& each : kernel.parameters().parameters()) {
-    if (each.path == "term1.t.rbf.lengthscale") stated = each.first;
-  }
-  ASSERT_GE(stated, 0);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] += learned(i) ? 0.3 - 0.5 * static_cast<double>(i % 2) : 0.0;
+  const Parameter& stated = kernel.parameters().find("term1.s.matern12.lengthscale");
+  EXPECT_NEAR(stated.prior[0].centre, 0.5 * std::log(0.5 * 3.0), 1e-14);
+  EXPECT_NEAR(stated.prior[0].centre + 1.6448536 * stated.prior[0].above, std::log(3.0), 1e-7);
+  EXPECT_TRUE(kernel.parameters().find("term1.t.rbf.lengthscale").fixed);
   const CostAndGradient found = search(at);
   const at::Tensor raw = kernel.parameters().raw();
   for (std::int64_t i = 0; i < raw.numel(); ++i) EXPECT_EQ(raw[0][i].item<double>(), at[i]);
@@ -226,10 +228,15 @@ TEST(EvidenceSearch, HasAWeakPrior) {
   alone.backward();
   double value = alone.item<double>();
   for (std::int64_t i = 0; i < std::ssize(at); ++i) {
-    const double off = at[i] - start[i], deviation = i == stated ? 0.2 : 3.0;
-    value += off * off / (2.0 * deviation * deviation * 12.0);
+    if (!learned(static_cast<std::size_t>(i))) {
+      EXPECT_EQ(found.gradient[i], 0.0);
+      continue;
+    }
+    const Prior prior = i == raw.numel() ? kNoisePrior : columns[i].prior;
+    const double off = at[i] - prior.centre, sd = off < 0.0 ? prior.below : prior.above;
+    value += off * off / (2.0 * sd * sd * 12.0);
     const double gradient = i == raw.numel() ? log_noise.grad().item<double>() : raw.grad()[0][i].item<double>();
-    EXPECT_NEAR(found.gradient[i], gradient + off / (deviation * deviation * 12.0), 1e-12);
+    EXPECT_NEAR(found.gradient[i], gradient + off / (sd * sd * 12.0), 1e-12);
   }
   EXPECT_NEAR(found.value, value, 1e-12);
 }
@@ -239,7 +246,7 @@ TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
   const KernelSum products = make_kernel_sum(parse_expression("rbf(t)"));
   Kernel kernel(products, summarise(x, {"t"}));
   const auto evidence = [&](const at::Tensor& log_noise) { return exact_evidence(kernel, 1.0, x, y, log_noise); };
-  EvidenceSearch search(kernel, products, 40, evidence, std::log(0.05));
+  EvidenceSearch search(kernel, 40, evidence, std::log(0.05));
   EXPECT_EQ(search.start().back(), std::log(0.05));
   EXPECT_EQ(search(search.start()).gradient.back(), 0.0);
   const LbfgsResult best = search.search(search.start(), 20);
@@ -250,10 +257,10 @@ TEST(EvidenceSearch, HoldsANoiseThatIsKnown) {
 // A valley a thousand times as narrow in one direction as in the other: with units that say so, few steps lead there.
 TEST(EvidenceSearch, MeasuresNumbersInUnits) {
   const at::Tensor x = at::arange(200, at::kDouble).unsqueeze(1), y = (x * (2.0 * std::numbers::pi / 7.003)).sin();
-  const KernelSum products = make_kernel_sum(parse_expression("periodic(t, period=7)"));
+  const KernelSum products = make_kernel_sum(parse_expression("periodic(t, period=start(7))"));
   const auto found = [&](bool with_units) {
     Kernel kernel(products, summarise(x, {"t"}));
-    EvidenceSearch search(kernel, products, 200, ExactEvidence(kernel, 1.0, x, y.squeeze(1)));
+    EvidenceSearch search(kernel, 200, ExactEvidence(kernel, 1.0, x, y.squeeze(1)));
     std::vector<double> units(search.start().size(), 1.0);
     for (const Parameter& each : kernel.parameters().parameters()) {
       if (each.path == "term1.t.periodic.period") units[each.first] = 7.0 / (2.0 * std::numbers::pi * 200.0);

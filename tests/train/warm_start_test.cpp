@@ -104,7 +104,7 @@ TEST(WarmStartSlow, FindsEveryLengthscale) {
 // 157 weeks: a two-thousandth of the period is half a radian at the end.
 TEST(WarmStart, MendsAPeriodThatIsNearlyRight) {
   const Table table = drawn_table("periodic(t, lengthscale=1, period=7.003)", 150, 1096.0, 5);
-  EXPECT_NEAR(warm_start_on(table, "y ~ periodic(t, period=7)", "term1.t.periodic.period").value, 7.003, 1e-3);
+  EXPECT_NEAR(warm_start_on(table, "y ~ periodic(t, period=start(7))", "term1.t.periodic.period").value, 7.003, 1e-3);
 }
 
 TEST(WarmStart, LooksForFrequenciesOnlyWhereNoneIsStated) {
@@ -121,7 +121,7 @@ TEST(WarmStart, LooksForFrequenciesOnlyWhereNoneIsStated) {
 
 TEST(WarmStart, LeavesFixedParametersAlone) {
   const Table table = drawn_table("periodic(t, lengthscale=1, period=20)", 100, 1096.0, 9);
-  const std::string formula = "y ~ periodic(t, period=fixed(33), lengthscale=0.7)";
+  const std::string formula = "y ~ periodic(t, period=33, lengthscale=start(0.7))";
   EXPECT_DOUBLE_EQ(warm_start_on(table, formula, "term1.t.periodic.period").value, 33.0);
   EXPECT_NE(warm_start_on(table, formula, "term1.t.periodic.lengthscale").value, 0.7);
 }

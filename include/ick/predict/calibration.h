@@ -10,6 +10,11 @@ namespace ick {
 //   mean +- q(level) sd,   q the ceil((n + 1) level)-th smallest of the scores |y_i - mean_i| / sd_i
 // of n rows the model has not seen holds a further row with probability at least `level`, whatever the distribution of
 // the data, if that row and those are exchangeable.
+//
+// Rows of one place or time are not, but blocks of them may be: B blocks count alike whatever their size, and q is the
+// least score at or below which lies the share level (B + 1) / B of them, the mean over blocks of their shares
+// (hierarchical conformal prediction: Dunn, Wasserman and Ramdas 2023; Lee, Barber and Willett 2023). With fewer than
+// kManyBlocks blocks an interval is never narrower than the Gaussian one.
 class Calibration {
  public:
   Calibration() = default;  // without rows: intervals are Gaussian
@@ -17,24 +22,28 @@ class Calibration {
   // Scores in any order; UsageError for one that is negative or not a number. Many are thinned to kMostScores order
   // statistics, rounded up: intervals may get wider by it, never narrower.
   explicit Calibration(std::vector<double> scores);
-  // As kept: sorted, thinned scores of `rows` rows.
-  Calibration(std::vector<double> sorted, std::int64_t rows);
+  // As kept: sorted, thinned scores of `rows` rows, in `blocks` blocks (0: each row is one).
+  Calibration(std::vector<double> sorted, std::int64_t rows, std::int64_t blocks = 0);
+  static Calibration of_blocks(const std::vector<std::vector<double>>& scores);  // empty blocks do not count
 
   static constexpr std::size_t kMostScores = 2000;
+  static constexpr std::int64_t kManyBlocks = 20;
 
   std::int64_t rows() const { return rows_; }
+  std::int64_t blocks() const { return blocks_; }                // 0: rows are exchangeable one by one
   const std::vector<double>& scores() const { return scores_; }  // sorted
 
   // Rows that an interval of this level takes: the least n with ceil((n + 1) level) <= n.
   static std::int64_t rows_needed(double level);
-  bool knows(double level) const { return rows_ >= rows_needed(level); }
+  // Rows, or blocks, are enough for it.
+  bool knows(double level) const { return (blocks_ > 0 ? blocks_ : rows_) >= rows_needed(level); }
 
   // q(level). Where there are too few rows, the Gaussian quantile or the largest score, whichever is larger.
   double half_width(double level) const;
 
  private:
   std::vector<double> scores_;
-  std::int64_t rows_ = 0;
+  std::int64_t rows_ = 0, blocks_ = 0;
 };
 
 }  // namespace ick

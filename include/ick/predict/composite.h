@@ -39,6 +39,7 @@ struct CompositePredictor : Predictor {
   const Model& model() const { return posterior->model(); }
   const ModelSpec& spec() const { return model().spec(); }
 
+  std::string_view kind() const override { return "composite"; }
   std::string formula() const override;
   const ColumnInfo& target() const override { return encoder.target; }
   std::vector<ColumnInfo> columns() const override;  // the noise's model included
@@ -53,6 +54,8 @@ struct CompositePredictor : Predictor {
   }
   bool has_weights() const override { return encoder.weights.has_value(); }
   double row_weight(const Table& table, std::int64_t row) const override;
+  std::vector<ColumnInfo> known_levels() const override;
+  bool reads_images() const override;
   std::vector<std::string> support_names() const override;
   std::vector<ParameterValue> parameters() const override;
   double noise_sd() const override;
@@ -83,6 +86,10 @@ struct CompositePredictor : Predictor {
   Scores scores_of(const Table& table, const Dataset& rows) const;
   ClassScores class_scores_of(const Dataset& rows) const;
 };
+
+// Whether a variance is the scale of its product, which is in the target's units, squared; those after the first of a
+// product are pure numbers.
+bool is_scale(const Kernel& kernel, const Parameter& variance);
 
 // base and slope of Likelihood::noise for each mean: (n) each.
 std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, const at::Tensor& mean);

@@ -55,7 +55,8 @@ struct ParameterValue {
   std::string path;
   std::vector<double> values;  // mean over members of each number
   std::string unit;            // "d", "km", "mm^2"; "" for a pure number
-  bool fixed = false;
+  bool fixed = false;          // known: stated by the formula, not learned
+  bool at_edge = false;        // learned, and further out than its prior holds likely: see docs/formula.md
 };
 
 }  // namespace ick

@@ -25,6 +25,8 @@ enum class Schedule { onecycle, cosine, constant };
 // What the members of an ensemble see differently besides their starts: rows drawn with replacement, or targets with
 // noise of their own added.
 enum class Perturbation { none, bootstrap, noise };
+// Whether the model that is kept learns from the validation rows, too; automatic: where rows are few enough to matter.
+enum class Refit { automatic, yes, no };
 
 template <>
 struct Choices<Optimiser> {
@@ -43,6 +45,10 @@ struct Choices<Perturbation> {
   static constexpr std::array<std::string_view, 3> names = {"none", "bootstrap", "noise"};
 };
 template <>
+struct Choices<Refit> {
+  static constexpr std::array<std::string_view, 3> names = {"automatic", "yes", "no"};
+};
+template <>
 struct Choices<Gaps> {
   static constexpr std::array<std::string_view, 3> names = {"refuse", "drop", "fill"};
 };
@@ -57,7 +63,7 @@ namespace detail {
 OptionValue read_noise(const std::string& text);  // UsageError for what is not positive
 void check_units(const OptionValue& units);       // UsageError for one that does not exist
 std::vector<std::string> likelihood_names();
-std::vector<std::string> posterior_names();  // engines for models with networks
+std::vector<std::string> posterior_names();
 
 }  // namespace detail
 
@@ -68,7 +74,7 @@ struct FitOptions {
   std::int64_t members = 0;            // E
   std::string likelihood;              // by name; "": chosen from the target's values
   bool own_kernels = false;            // categorical: each class has kernel parameters of its own
-  std::string posterior = "ensemble";  // engine of models with networks; exact for those of kernels only
+  std::string posterior = "ensemble";  // engine; of models of kernels only neighbours or exact
   Perturbation perturbation = Perturbation::none;
   double noise = 0.0;         // sd of an observation in the target's units (of its logarithm), where known; 0: learned
   std::string noise_formula;  // sigma ~ ...: the noise's sd depends on the row
@@ -85,8 +91,8 @@ struct FitOptions {
   double clip = 0.0;                                   // largest norm of a member's gradient; 0: any
   std::int64_t patience = 0;                           // epochs without a better validation score before stopping
   bool warm_start = true;                              // kernel parameters first, by marginal likelihood on a few rows
-  bool polish = true;               // last layers in closed form after gradient descent, if validation rows agree
-  bool refit = true;                // train again on training and validation rows together, to the best epoch
+  bool polish = true;  // last layers in closed form after gradient descent, if validation rows agree
+  Refit refit = Refit::automatic;
   Split holdout;                    // rows never used for anything but the final scores
   std::optional<Split> validation;  // rows for early stopping; without a value: chosen from the formula
   Gaps gaps = Gaps::refuse;
@@ -122,10 +128,13 @@ void FitOptions::declare(Table& table) {
          .words = {{"shared", false}, {"own", true}},
          .text = "Kernel parameters of several classes: shared, or own ones for each class"});
   table("posterior", &Self::posterior,
-        {.choices = detail::posterior_names,
+        {.aliases = {"engine"},
+         .choices = detail::posterior_names,
          .text = "Posterior of a network's function: ensemble (members trained from different starts), nngp or ntk "
                  "(draws from the exact posterior of wide networks, solved, not trained), laplace (one trained "
-                 "network, posterior of its last layer)"});
+                 "network, posterior of its last layer). Of kernels only: neighbours (features for what is smooth, "
+                 "neighbouring rows for the rest) or exact (features only); by default the one that rows left out ask "
+                 "for"});
   table("perturbation", &Self::perturbation,
         {.flag = "perturb",
          .text = "Data that differ between members of an ensemble: bootstrap (rows drawn with replacement), noise "
@@ -168,8 +177,8 @@ void FitOptions::declare(Table& table) {
         {.text = "Last layers in closed form after gradient descent, where validation rows agree; without it they stay "
                  "as trained"});
   table("refit", &Self::refit,
-        {.text = "Training again on training and validation rows together; without it the model has not seen the "
-                 "validation rows"});
+        {.text = "Training again on training and validation rows together; no: the model kept has not seen the "
+                 "validation rows; automatic: yes for up to 100,000 rows"});
   table("holdout", &Self::holdout,
         {.text = "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
                  "block(lat, lon)=20% or none"});

@@ -14,6 +14,7 @@ namespace ick {
 struct FitPlan {
   ModelSpec spec;
   FitOptions options;
+  bool engine_asked = false;  // by the user; else a better one may take its place
   Encoder encoder;
   std::vector<bool> training, validation, holdout;  // rows of the table
   std::string validation_reason;

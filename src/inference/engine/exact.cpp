@@ -47,14 +47,16 @@ class ExactPosterior : public FunctionPosterior {
   at::Tensor factor_;  // lower factor of I + Phi'Phi / s^2: (P + 1, P + 1)
 };
 
-std::shared_ptr<const FunctionPosterior> solved(std::shared_ptr<Model> model, const Dataset& rows,
-                                                double noise_variance) {
+}  // namespace
+
+std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> model, const Dataset& rows,
+                                                        double noise_variance) {
   const LinearPosterior posterior = linear_posterior(*model, rows, noise_variance);
   model->set_linear_weights(posterior.mean.unsqueeze(0));
   return std::make_shared<ExactPosterior>(std::move(model), posterior.factor);
 }
 
-void choose(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks) {
+void choose_kernels_only(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks) {
   if (options.members > 1) {
     remarks.push_back("kernels only: the posterior is exact, " + setting("members") + " has no effect");
   }
@@ -67,6 +69,8 @@ void choose(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks
   }
   options.members = 1;
 }
+
+namespace {
 
 FitBytes bytes(const FitSizes& sizes, const FitOptions&) {
   FitBytes all;
@@ -85,20 +89,15 @@ Engine::Seconds seconds(Model& model, const FitOptions& options, const Dataset& 
   return {kWarmStartSeconds + kEvaluationsPerStep * epoch * static_cast<double>(options.epochs), epoch};
 }
 
-KernelSum products_of(const ModelSpec& spec) {
-  KernelSum products;
-  for (const TermSpec& term : spec.terms) products.insert(products.end(), term.kernels.begin(), term.kernels.end());
-  return products;
-}
+}  // namespace
 
 void maximise_evidence(Stage& stage) {
   const Dataset rows = stage.training().select(
       draw_rows(stage.training().size(), kMostRows, seed_for(stage.options().seed, "evidence rows")));
   EvidenceSearch search(
-      stage.model().kernel(), products_of(stage.model().spec()), rows.size(),
+      stage.model().kernel(), rows.size(),
       [&](const at::Tensor& log_noise) { return linear_evidence(stage.model(), rows, log_noise); },
       stage.stated_log_noise());
-  stage.warm_up();
   const at::Tensor& raw = stage.model().kernel().parameters().raw();
   std::vector<double> from(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
   from.push_back(stage.stated_log_noise().value_or(stage.log_noise()));
@@ -111,15 +110,18 @@ void maximise_evidence(Stage& stage) {
   stage.model().place_maps(stage.training());
 }
 
+namespace {
+
 std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
   stage.make_model();
   if (run.from != nullptr) {
     stage.take_kernels(*run.from);
     stage.take_noise(run.from->noise());
   } else {
+    stage.warm_up();
     maximise_evidence(stage);
   }
-  return solved(stage.shared_model(), stage.training(), stage.standard_noise() * stage.standard_noise());
+  return solve_features(stage.shared_model(), stage.training(), stage.standard_noise() * stage.standard_noise());
 }
 
 std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState& tensors, double,
@@ -135,16 +137,16 @@ std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> mo
 }  // namespace
 
 Engine exact_engine() {
-  Engine engine{"exact", "kernels only: the posterior in closed form"};
+  Engine engine{"exact", "kernels only: features of the kernels, their weights in closed form"};
   engine.kernels_only = true;
   engine.row_terms = true;
-  engine.choose = choose;
+  engine.choose = choose_kernels_only;
   engine.bytes = bytes;
   engine.seconds = seconds;
   engine.fit = fit;
   engine.restore = restore;
   engine.solve_again = [](std::shared_ptr<Model> model, const Dataset& rows, double, double noise_variance,
-                          std::uint64_t) { return solved(std::move(model), rows, noise_variance); };
+                          std::uint64_t) { return solve_features(std::move(model), rows, noise_variance); };
   return engine;
 }
 

@@ -1,0 +1,240 @@
+#include "inference/neighbour_process.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ick/base/error.h"
+#include "ick/base/parallel.h"
+#include "ick/base/seed.h"
+#include "inference/engines.h"
+
+namespace ick {
+
+namespace {
+
+constexpr std::int64_t kBlock = 4096;      // rows whitened or predicted at once
+constexpr double kMostFeatureBytes = 4e8;  // features of all rows; more are left to the neighbours
+constexpr double kLeastVariance = 1e-12;   // of rows drawn before, which have no noise
+
+at::Tensor shuffled(std::int64_t count, std::uint64_t seed) {
+  at::Tensor order = at::arange(count, at::kLong);
+  std::int64_t* const at = order.data_ptr<std::int64_t>();
+  Random random(seed_for(seed, "order of neighbours"));
+  for (std::int64_t i = count - 1; i > 0; --i) std::swap(at[i], at[random.below(i + 1)]);
+  return order;
+}
+
+at::Tensor rows_at(const at::Tensor& all,
+                   const std::vector<std::int64_t>& rows) {  // -1: the first, whose weight is zero
+  at::Tensor index = at::empty({static_cast<std::int64_t>(rows.size())}, at::kLong);
+  std::transform(rows.begin(), rows.end(), index.data_ptr<std::int64_t>(),
+                 [](std::int64_t row) { return std::max<std::int64_t>(row, 0); });
+  return all.index_select(0, index);
+}
+
+// Features that can be taken off: what a Nystrom map leaves of a kernel is a covariance.
+bool leaves_covariance(const Model& model) {
+  const auto& terms = model.spec().terms;
+  return std::all_of(terms.begin(), terms.end(), [](const TermSpec& term) { return term.map == MapKind::nystrom; });
+}
+
+}  // namespace
+
+int NeighbourProcess::most_before() const { return x_.size(1) <= 3 ? 30 : 50; }
+int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
+
+NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
+                                   const at::Tensor& noise_variance, std::uint64_t seed,
+                                   const std::function<void()>& tick)
+    : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()) {
+  const at::NoGradGuard no_grad;
+  order_ = shuffled(x.size(0), seed);
+  x_ = x.index_select(0, order_).contiguous();
+  y_ = y.to(at::kDouble).index_select(0, order_).contiguous();
+  noise_ = noise_variance.to(at::kDouble).expand({x.size(0)}).index_select(0, order_).contiguous();
+  const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
+  features_ = fits && leaves_covariance(*model_) ? model_->features() : 0;
+  prepare();
+
+  const NeighbourSearch before(kernel_, x_, /*ordered=*/true);
+  at::Tensor precision = at::eye(features_ + 1, at::kDouble), right = at::zeros({features_ + 1}, at::kDouble);
+  double squares = 0.0, log_d = 0.0;
+  for (std::int64_t first = 0; first < size(); first += kBlock) {
+    if (tick) tick();
+    const Whitened block = whiten(before, first, std::min(kBlock, size() - first));
+    precision += block.features.t().matmul(block.features);
+    right += block.features.t().mv(block.y);
+    squares += block.y.square().sum().item<double>();
+    log_d += block.log_d;
+  }
+  factor_ = at::linalg_cholesky(precision);
+  const at::Tensor half = at::linalg_solve_triangular(factor_, right.unsqueeze(1), false);  // L^-1 V'u
+  mean_ = at::linalg_solve_triangular(factor_.t(), half, true).squeeze(1);
+  log_likelihood_ = -0.5 * (static_cast<double>(size()) * std::log(2.0 * std::numbers::pi) + log_d + squares -
+                            half.square().sum().item<double>()) -
+                    factor_.diagonal().log().sum().item<double>();
+  residual_ = y_ - phi_.mv(mean_);
+  weights_ = at::zeros({model_->features() + 1}, at::kDouble);
+  weights_.narrow(0, model_->features() - features_, features_ + 1).copy_(mean_);
+  search_ = std::make_unique<NeighbourSearch>(kernel_, x_, /*ordered=*/false);
+}
+
+NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const TensorState& tensors)
+    : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()) {
+  const at::NoGradGuard no_grad;
+  const auto find = [&](const char* name, std::int64_t dims) {
+    const at::Tensor found = find_tensor(tensors, std::string("neighbours.") + name);
+    if (!found.defined() || found.dim() != dims || found.scalar_type() != at::kDouble) {
+      throw DataError(std::string("it does not hold the rows that predictions need (neighbours.") + name + ")");
+    }
+    return found.contiguous();
+  };
+  x_ = find("x", 2), y_ = find("y", 1), noise_ = find("noise", 1), mean_ = find("mean", 1), factor_ = find("factor", 2);
+  features_ = mean_.size(0) - 1;
+  const std::int64_t n = x_.size(0);
+  const bool fits = n > 0 && x_.size(1) == model_->kernel().inputs() && y_.size(0) == n && noise_.size(0) == n &&
+                    (features_ == 0 || features_ == model_->features()) && factor_.size(0) == features_ + 1 &&
+                    factor_.size(1) == features_ + 1;
+  if (!fits) throw DataError("the rows that predictions need do not fit together");
+  prepare();
+  residual_ = y_ - phi_.mv(mean_);
+  search_ = std::make_unique<NeighbourSearch>(kernel_, x_, /*ordered=*/false);
+}
+
+TensorState NeighbourProcess::tensors() const {
+  return {{"neighbours.x", x_},
+          {"neighbours.y", y_},
+          {"neighbours.noise", noise_},
+          {"neighbours.mean", mean_},
+          {"neighbours.factor", factor_}};
+}
+
+at::Tensor NeighbourProcess::phi_of(const at::Tensor& x) const {
+  if (features_ == 0) return at::ones({x.size(0), 1}, at::kDouble);
+  std::vector<at::Tensor> blocks;
+  for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
+    blocks.push_back(model_->linear_features(x.narrow(0, first, std::min(kBlock, x.size(0) - first)))[0]);
+  }
+  return blocks.size() == 1 ? blocks[0].contiguous() : at::cat(blocks);
+}
+
+void NeighbourProcess::prepare() {
+  inputs_ = kernel_.inputs_of(x_);
+  theta_ = kernel_.theta();
+  phi_ = phi_of(x_).detach();
+  z_ = phi_.narrow(1, 0, features_).contiguous();
+}
+
+std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const at::Tensor& x, const at::Tensor& phi,
+                                                              const NeighbourSearch::Found& found, int most) const {
+  const std::int64_t count = x.size(0);
+  const std::vector<double> own = kernel_.inputs_of(x);
+  const at::Tensor own_z = phi.narrow(1, 0, features_).contiguous();
+  at::Tensor weights = at::empty({count, most}, at::kDouble), variance = at::empty({count}, at::kDouble);
+  const NeighbourRows rows{inputs_.data(), z_.data_ptr<double>(), noise_.data_ptr<double>(), kernel_.inputs,
+                           static_cast<int>(features_)};
+  constexpr std::int64_t kRows = 32;  // a task
+  parallel(static_cast<int>((count + kRows - 1) / kRows), [&](int task, int) {
+    const std::int64_t first = task * kRows, many = std::min(kRows, count - first);
+    std::vector<Conditional> targets;
+    for (std::int64_t i = first; i < first + many; ++i) {
+      targets.push_back({own.data() + i * kernel_.inputs, own_z.data_ptr<double>() + i * features_,
+                         found.rows.data() + i * most, found.counts[static_cast<std::size_t>(i)]});
+    }
+    kernel_.conditionals(theta_.data(), rows, targets.data(), static_cast<int>(many), most,
+                         weights.data_ptr<double>() + first * most, variance.data_ptr<double>() + first);
+  });
+  return {weights, variance};
+}
+
+NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& search, std::int64_t first,
+                                                    std::int64_t count) const {
+  const int most = static_cast<int>(std::min<std::int64_t>(most_before(), size()));
+  std::vector<std::int64_t> before(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) before[static_cast<std::size_t>(i)] = first + i;
+  const at::Tensor x = x_.narrow(0, first, count), phi = phi_.narrow(0, first, count);
+  const NeighbourSearch::Found found = search(x, most, before);
+  const auto [c, variance] = condition(x, phi, found, most);
+  const at::Tensor d = variance + noise_.narrow(0, first, count), scale = d.rsqrt();
+  const at::Tensor y_near = rows_at(y_, found.rows).view({count, most});
+  const at::Tensor phi_near = rows_at(phi_, found.rows).view({count, most, features_ + 1});
+  Whitened whitened;
+  whitened.y = (y_.narrow(0, first, count) - (c * y_near).sum(1)) * scale;
+  whitened.features = (phi - c.unsqueeze(1).bmm(phi_near).squeeze(1)) * scale.unsqueeze(1);
+  whitened.log_d = d.log().sum().item<double>();
+  return whitened;
+}
+
+FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
+  const at::NoGradGuard no_grad;
+  const int most = static_cast<int>(std::min<std::int64_t>(this->most(), size()));
+  const std::int64_t count = x.size(0);
+  const at::Tensor phi = phi_of(x);
+  const NeighbourSearch::Found found = (*search_)(x, most, {}, admits);
+  const auto [c, variance] = condition(x, phi, found, most);
+  const at::Tensor residual_near = rows_at(residual_, found.rows).view({count, most});
+  at::Tensor mean = phi.mv(mean_) + (c * residual_near).sum(1), left = phi;
+  std::vector<at::Tensor> parts;
+  constexpr std::int64_t kRows = 512;  // of which features of all neighbours are held
+  for (std::int64_t first = 0; first < count; first += kRows) {
+    const std::int64_t many = std::min(kRows, count - first);
+    const std::vector<std::int64_t> rows(found.rows.begin() + first * most, found.rows.begin() + (first + many) * most);
+    const at::Tensor near = rows_at(phi_, rows).view({many, most, features_ + 1});
+    const at::Tensor own = phi.narrow(0, first, many) - c.narrow(0, first, many).unsqueeze(1).bmm(near).squeeze(1);
+    parts.push_back(at::linalg_solve_triangular(factor_, own.t(), false).square().sum(0));
+  }
+  return {mean, variance + at::cat(parts)};
+}
+
+at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed,
+                                   const at::Tensor& normals) const {
+  const at::NoGradGuard no_grad;
+  const std::int64_t rows = x.size(0), n = size(), width = features_ + 1;
+  const int near = static_cast<int>(std::min<std::int64_t>(most(), n)), most = near + near / 2;
+  // w of each draw: mean + L^-T normal
+  const at::Tensor w =
+      mean_.unsqueeze(1) + at::linalg_solve_triangular(
+                               factor_.t(), function_normals(count, width, seed).t().contiguous(), true);  // (F + 1, S)
+  const at::Tensor phi = phi_of(x), trend = phi.matmul(w);                                                 // (B, S)
+  // training rows and, after them, rows drawn
+  const at::Tensor all_z = at::cat({z_, phi.narrow(1, 0, features_)}).contiguous();
+  const at::Tensor all_noise = at::cat({noise_, at::full({rows}, kLeastVariance, at::kDouble)});
+  std::vector<double> inputs = inputs_;
+  const std::vector<double> own = kernel_.inputs_of(x);
+  inputs.insert(inputs.end(), own.begin(), own.end());
+  const NeighbourRows everything{inputs.data(), all_z.data_ptr<double>(), all_noise.data_ptr<double>(), kernel_.inputs,
+                                 static_cast<int>(features_)};
+  const NeighbourSearch::Found trained = (*search_)(x, near);
+  const NeighbourSearch among(kernel_, x, /*ordered=*/true);
+  std::vector<std::int64_t> before(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) before[static_cast<std::size_t>(i)] = i;
+  const NeighbourSearch::Found drawn = among(x, near / 2, before);
+
+  at::Tensor residual = at::empty({rows, count}, at::kDouble);  // r of the rows drawn
+  const at::Tensor training_trend = {};
+  std::vector<double> c(static_cast<std::size_t>(most));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::vector<std::int64_t> group(trained.rows.begin() + i * near,
+                                    trained.rows.begin() + i * near + trained.counts[static_cast<std::size_t>(i)]);
+    for (int j = 0; j < drawn.counts[static_cast<std::size_t>(i)]; ++j) {
+      group.push_back(n + drawn.rows[static_cast<std::size_t>(i * (near / 2) + j)]);
+    }
+    const Conditional target{inputs.data() + (n + i) * kernel_.inputs, all_z.data_ptr<double>() + (n + i) * features_,
+                             group.data(), static_cast<int>(group.size())};
+    double variance = 0.0;
+    kernel_.conditionals(theta_.data(), everything, &target, 1, most, c.data(), &variance);
+    at::Tensor sum = at::zeros({count}, at::kDouble);
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      const std::int64_t row = group[j];
+      sum += c[j] * (row < n ? y_[row] - phi_[row].matmul(w) : residual[row - n]);
+    }
+    residual[i] = sum + std::sqrt(variance) * normals.select(1, i);
+  }
+  return (trend + residual).t().contiguous();
+}
+
+}  // namespace ick

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ick/inference/function_posterior.h"
+#include "neighbour/search.h"
+
+namespace ick {
+
+// A Gaussian process on any number of rows: features carry what is smooth, neighbours the rest (full-scale form of
+// Vecchia's approximation; Gyger, Furrer and Sigrist 2025).
+//   y = Phi w + r + noise,   w ~ N(0, I),   cov(r, r') = share k(x, x') - z(x) . z(x')
+// Phi has the model's features z and a constant. Rows stand in a random order; given the m most telling rows before it,
+// row i of r + noise has the mean c'r_N and the variance d. Rows whitened by that,
+//   u_i = (y_i - c'y_N) / sqrt(d),   v_i = (phi_i - Phi_N'c) / sqrt(d),
+// are a linear regression with noise one: A = I + V'V, w ~ N(A^-1 V'u, A^-1). A new row is predicted by its neighbours
+// among all rows:
+//   mean = phi'w + c'(y_N - Phi_N w),   variance = d + |A^-1/2 (phi - Phi_N'c)|^2
+class NeighbourProcess {
+ public:
+  // Conditions on rows x (n, D), y (n) with the variances of their noise (n), in float64. `model` is of kernels only,
+  // one member, which fuses.
+  NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
+                   const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {});
+  // What tensors() kept; DataError when it is not whole.
+  NeighbourProcess(std::shared_ptr<const Model> model, const TensorState& tensors);
+
+  // (B) each, of the function. `admits`: which rows may be neighbours; all when empty.
+  FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;
+  // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, given the training rows and those drawn
+  // before that tell most.
+  at::Tensor draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed, const at::Tensor& normals) const;
+
+  TensorState tensors() const;
+  std::int64_t size() const { return x_.size(0); }
+  double log_likelihood() const { return log_likelihood_; }  // of y; not of a restored one
+  const at::Tensor& weights() const { return weights_; }     // (P + 1), zero for features that are not used
+  const at::Tensor& order() const { return order_; }         // which row of those given stands where: (n) in int64
+
+ private:
+  struct Whitened {
+    at::Tensor features, y;  // (B, F + 1), (B)
+    double log_d = 0.0;      // sum of log d
+  };
+  void prepare();
+  int most() const;                              // neighbours of a prediction
+  int most_before() const;                       // of a row in the order
+  at::Tensor phi_of(const at::Tensor& x) const;  // (B, F + 1): features that are used, and one
+  Whitened whiten(const NeighbourSearch& search, std::int64_t first, std::int64_t count) const;
+  // c (B, most), variance (B) of rows with these neighbours
+  std::pair<at::Tensor, at::Tensor> condition(const at::Tensor& x, const at::Tensor& phi,
+                                              const NeighbourSearch::Found& found, int most) const;
+
+  std::shared_ptr<const Model> model_;
+  NeighbourKernel kernel_;
+  std::int64_t features_ = 0;  // F: all of the model's, or none where they cannot be taken off or held
+  at::Tensor order_;
+  at::Tensor x_, y_, noise_;  // (n, D), (n), (n)
+  at::Tensor phi_;            // (n, F + 1)
+  at::Tensor z_;              // (n, F)
+  std::vector<double> inputs_, theta_;
+  at::Tensor mean_, factor_;  // (F + 1), lower factor of A (F + 1, F + 1)
+  at::Tensor weights_;
+  at::Tensor residual_;  // (n) y - Phi w
+  std::unique_ptr<NeighbourSearch> search_;
+  double log_likelihood_ = 0.0;
+};
+
+}  // namespace ick
