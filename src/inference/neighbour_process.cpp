@@ -36,6 +36,12 @@ at::Tensor rows_at(const at::Tensor& all,
   return all.index_select(0, index);
 }
 
+// Rows of which the features of all neighbours are held.
+std::int64_t rows_at_once(int neighbours, std::int64_t features) {
+  constexpr std::int64_t kNumbers = 8'000'000;
+  return std::clamp<std::int64_t>(kNumbers / (neighbours * (features + 1)), 64, kBlock);
+}
+
 // Features that can be taken off: what a Nystrom map leaves of a kernel is a covariance.
 bool leaves_covariance(const Model& model) {
   const auto& terms = model.spec().terms;
@@ -63,9 +69,10 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
   const NeighbourSearch before(kernel_, x_, /*ordered=*/true);
   at::Tensor precision = at::eye(features_ + 1, at::kDouble), right = at::zeros({features_ + 1}, at::kDouble);
   double squares = 0.0, log_d = 0.0;
-  for (std::int64_t first = 0; first < size(); first += kBlock) {
+  const std::int64_t rows = rows_at_once(most_before(), features_);
+  for (std::int64_t first = 0; first < size(); first += rows) {
     if (tick) tick();
-    const Whitened block = whiten(before, first, std::min(kBlock, size() - first));
+    const Whitened block = whiten(before, first, std::min(rows, size() - first));
     precision += block.features.t().matmul(block.features);
     right += block.features.t().mv(block.y);
     squares += block.y.square().sum().item<double>();
@@ -179,9 +186,9 @@ FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch:
   const at::Tensor residual_near = rows_at(residual_, found.rows).view({count, most});
   at::Tensor mean = phi.mv(mean_) + (c * residual_near).sum(1), left = phi;
   std::vector<at::Tensor> parts;
-  constexpr std::int64_t kRows = 512;  // of which features of all neighbours are held
-  for (std::int64_t first = 0; first < count; first += kRows) {
-    const std::int64_t many = std::min(kRows, count - first);
+  const std::int64_t at_once = rows_at_once(most, features_);
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t many = std::min(at_once, count - first);
     const std::vector<std::int64_t> rows(found.rows.begin() + first * most, found.rows.begin() + (first + many) * most);
     const at::Tensor near = rows_at(phi_, rows).view({many, most, features_ + 1});
     const at::Tensor own = phi.narrow(0, first, many) - c.narrow(0, first, many).unsqueeze(1).bmm(near).squeeze(1);
