@@ -129,8 +129,8 @@ Calibration calibrated(const Table& table, const Split& split, const Dataset& ro
   if (columns.size() != 1 && split.columns.empty()) return Calibration::of_blocks({scores});
   std::map<std::int64_t, double> score_of;
   for (std::size_t i = 0; i < scores.size(); ++i) score_of[rows.rows[i]] = scores[i];
-  // no more than were drawn: a dozen spans of a column, or some fifty cells of several; groups are themselves
-  const int spans = split.kind == Split::Kind::group ? 50 : 12;
+  // about as many as were drawn: a dozen spans of a column, or some of a hundred cells of several; groups are themselves
+  const int spans = split.kind == Split::Kind::group ? 50 : columns.size() > 1 ? 25 : 12;
   std::vector<std::vector<double>> blocks;
   for (const Block& block : blocks_of(table, columns, rows.rows, spans)) {
     std::vector<double>& of_block = blocks.emplace_back();
