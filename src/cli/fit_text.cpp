@@ -45,7 +45,7 @@ std::string dispersion_text(const Likelihood& likelihood) {
 }
 
 // What an interval of the likelihood spans: so many standard deviations, or the quantiles of so many.
-std::string interval_text(const Likelihood& likelihood, const Calibration& calibration) {
+std::string interval_text(const Likelihood& likelihood, const Calibration& calibration, const std::string& parts) {
   const std::string span =
       fmt::format(fmt::runtime(likelihood.symmetric ? "mean +- {:.3f} sd" : "quantiles at +- {:.3f}"),
                   calibration.half_width(kLevel));
@@ -55,9 +55,10 @@ std::string interval_text(const Likelihood& likelihood, const Calibration& calib
                        too_few_rows(calibration, kLevel));
   }
   const std::string rows = count_text(calibration.rows(), "validation row");
-  return fmt::format("{}, calibrated on {} ({}: 1.645)", span,
-                     calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of " + rows : rows,
-                     likelihood.symmetric ? "Gaussian" : "uncalibrated");
+  const std::string on = !parts.empty() ? fmt::format("{} left out in turn, {} rows", parts, calibration.rows())
+                         : calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of " + rows
+                                                    : rows;
+  return fmt::format("{}, calibrated on {} ({}: 1.645)", span, on, likelihood.symmetric ? "Gaussian" : "uncalibrated");
 }
 
 nlohmann::json calibration_json(const Calibration& calibration) {
@@ -133,7 +134,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 namespace {
 
 // What stands between the function and an observation.
-void print_uncertainty(const CompositePredictor& model) {
+void print_uncertainty(const CompositePredictor& model, const std::string& parts) {
   const auto line = [](const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); };
   if (model.likelihood->has_classes()) {
     line("likelihood", fmt::format("{} of {} classes", model.likelihood->name, model.encoder.classes.size()));
@@ -155,7 +156,7 @@ void print_uncertainty(const CompositePredictor& model) {
              "{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
              transform.name.empty() ? "" : fmt::format(" (of {}({}))", transform.name, model.encoder.target.name)));
   }
-  line("90% interval", interval_text(*model.likelihood, model.calibration));
+  line("90% interval", interval_text(*model.likelihood, model.calibration, parts));
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   fmt::print("{}\n", print(fit.model.spec().formula));
   for (const ParameterValue& value : fit.model.parameters())
     fmt::print("  {:<40} {}\n", value.path, values_text(value));
-  print_uncertainty(fit.model);
+  print_uncertainty(fit.model, report.calibrated_on);
   const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores,
                        const char* further = "") {
     if (scores) fmt::print("{} ({}, {}): {}{}\n", name, split, count_text(rows, "row"), scores_text(*scores), further);

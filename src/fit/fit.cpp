@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/stopwatch.h"
+#include "fit/calibrate.h"
 #include "fit/choices.h"
 #include "fit/noise.h"
 #include "ick/base/error.h"
@@ -119,26 +120,6 @@ void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unse
       score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
 }
 
-// Rows drawn at random are exchangeable; those of one time, place or group are only as blocks.
-Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores) {
-  if (split.kind == Split::Kind::random) return Calibration(scores);
-  std::vector<std::string> columns = split.columns;
-  for (const Column& column : table.columns) {  // that `last` goes by when it does not say
-    if (split.columns.empty() && column.info.type == ColumnType::time) columns.push_back(column.info.name);
-  }
-  if (columns.size() != 1 && split.columns.empty()) return Calibration::of_blocks({scores});
-  std::map<std::int64_t, double> score_of;
-  for (std::size_t i = 0; i < scores.size(); ++i) score_of[rows.rows[i]] = scores[i];
-  // about as many as were drawn: a dozen spans of a column, or some of a hundred cells of several; groups are themselves
-  const int spans = split.kind == Split::Kind::group ? 50 : columns.size() > 1 ? 25 : 12;
-  std::vector<std::vector<double>> blocks;
-  for (const Block& block : blocks_of(table, columns, rows.rows, spans)) {
-    std::vector<double>& of_block = blocks.emplace_back();
-    for (const std::int64_t row : block.rows) of_block.push_back(score_of.at(row));
-  }
-  return Calibration::of_blocks(blocks);
-}
-
 // Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
 // `unseen_rows` are in the encoding of the first stage.
 void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
@@ -198,7 +179,12 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   for (std::size_t i = 0; i < seen.size(); ++i) {
     scores.push_back(law.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
   }
-  model.calibration = calibrated(table, *o.validation, unseen.rows.subset(index), scores);
+  if (std::optional<LeftOutScores> parts = left_out_scores(table, stage, model)) {
+    model.calibration = Calibration::of_blocks(parts->scores);
+    result.report.calibrated_on = parts->text;
+  } else {
+    model.calibration = calibrated(table, *o.validation, unseen.rows.subset(index), scores);
+  }
   result.report.validation =
       score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, shifted ? 0.0 : outcome.training.sd},
             {}, weights.defined() ? span_of(weights) : std::span<const double>());

@@ -1,6 +1,8 @@
 #include "ick/formula/expression.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <tuple>
 
 #include "ick/formula/formula.h"
@@ -8,6 +10,18 @@
 namespace ick {
 
 std::string where(std::size_t position) { return "formula column " + std::to_string(position) + ": "; }
+
+std::optional<Quantity> read_quantity(std::string_view text) {
+  Quantity quantity;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), quantity.number);
+  if (error != std::errc() || !std::isfinite(quantity.number)) return std::nullopt;
+  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (!std::all_of(rest.begin(), rest.end(), letter)) return std::nullopt;
+  quantity.unit = rest;
+  return quantity;
+}
 
 bool Argument::operator==(const Argument& other) const {
   return std::tie(name, kind, values, low, high, word) ==

@@ -69,30 +69,45 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
-LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
+LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance) {
   at::NoGradGuard no_grad;
-  at::Tensor a, b;
+  const std::int64_t width = model.features() + 1;
+  LinearSums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
   for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
     const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
     const at::Tensor phi = model.linear_features(batch.x)[0];
-    if (!a.defined()) {
-      a = at::eye(phi.size(1), at::kDouble);
-      b = at::zeros({phi.size(1)}, at::kDouble);
-    }
     if (!batch.weights.defined() && !batch.error.defined()) {
-      a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-      b.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
+      sums.precision.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
+      sums.right.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
       continue;
     }
     const at::Tensor weights = batch.weights.defined() ? batch.weights[0].to(at::kDouble) : at::Tensor();
     const at::Tensor precision =
         precision_of_rows(weights, batch.error, at::full({}, noise_variance, at::kDouble)).expand({phi.size(0)});
     const at::Tensor weighted = phi * precision.unsqueeze(1);
-    a.addmm_(phi.t(), weighted);
-    b.addmv_(weighted.t(), batch.y);
+    sums.precision.addmm_(phi.t(), weighted);
+    sums.right.addmv_(weighted.t(), batch.y);
   }
-  const at::Tensor factor = lower_factor(a);
-  return {at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1), factor};
+  return sums;
+}
+
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
+  at::NoGradGuard no_grad;
+  const LinearSums sums = linear_sums(model, rows, noise_variance);
+  const at::Tensor factor = lower_factor(sums.precision + at::eye(sums.right.size(0), at::kDouble));
+  return {at::cholesky_solve(sums.right.unsqueeze(1), factor).squeeze(1), factor};
+}
+
+std::vector<at::Tensor> rows_of_cells(const std::vector<std::int64_t>& cell_of) {
+  std::vector<std::vector<std::int64_t>> rows;
+  for (std::size_t i = 0; i < cell_of.size(); ++i) {
+    if (cell_of[i] < 0) continue;
+    rows.resize(std::max(rows.size(), static_cast<std::size_t>(cell_of[i]) + 1));
+    rows[static_cast<std::size_t>(cell_of[i])].push_back(static_cast<std::int64_t>(i));
+  }
+  std::vector<at::Tensor> tensors;
+  for (const std::vector<std::int64_t>& each : rows) tensors.push_back(at::tensor(each, at::kLong));
+  return tensors;
 }
 
 Scales DirectVariance::scales(const Model& model, const Dataset& rows, std::uint64_t seed,

@@ -24,6 +24,9 @@ void one_network_each(const ModelSpec& spec, const std::string& asked);
 
 // Kernels only: parameters that maximise the posterior through features, from where they are; weights in closed form.
 void maximise_evidence(Stage& stage);
+// Lengthscales twice, four or eight times as long, one after the other, where parts left out are predicted better by it; the
+// noise follows.
+void lengthen(Stage& stage);
 std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> model, const Dataset& rows,
                                                         double noise_variance);
 void choose_kernels_only(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numbers>
+#include <numeric>
 
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/seed.h"
+#include "ick/inference/direct.h"
 #include "inference/engines.h"
+#include "model/lower_factor.h"
 
 namespace ick {
 
@@ -72,21 +76,21 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
   const std::int64_t rows = rows_at_once(most_before(), features_);
   for (std::int64_t first = 0; first < size(); first += rows) {
     if (tick) tick();
-    const Whitened block = whiten(before, first, std::min(rows, size() - first));
+    const Whitened block = whiten(before, at::arange(first, std::min(first + rows, size()), at::kLong));
     precision += block.features.t().matmul(block.features);
     right += block.features.t().mv(block.y);
     squares += block.y.square().sum().item<double>();
     log_d += block.log_d;
   }
-  factor_ = at::linalg_cholesky(precision);
-  const at::Tensor half = at::linalg_solve_triangular(factor_, right.unsqueeze(1), false);  // L^-1 V'u
-  mean_ = at::linalg_solve_triangular(factor_.t(), half, true).squeeze(1);
+  learned_.factor = at::linalg_cholesky(precision);
+  const at::Tensor half = at::linalg_solve_triangular(learned_.factor, right.unsqueeze(1), false);  // L^-1 V'u
+  learned_.mean = at::linalg_solve_triangular(learned_.factor.t(), half, true).squeeze(1);
   log_likelihood_ = -0.5 * (static_cast<double>(size()) * std::log(2.0 * std::numbers::pi) + log_d + squares -
                             half.square().sum().item<double>()) -
-                    factor_.diagonal().log().sum().item<double>();
-  residual_ = y_ - phi_.mv(mean_);
+                    learned_.factor.diagonal().log().sum().item<double>();
+  learned_.residual = y_ - phi_.mv(learned_.mean);
   weights_ = at::zeros({model_->features() + 1}, at::kDouble);
-  weights_.narrow(0, model_->features() - features_, features_ + 1).copy_(mean_);
+  weights_.narrow(0, model_->features() - features_, features_ + 1).copy_(learned_.mean);
   search_ = std::make_unique<NeighbourSearch>(kernel_, x_, /*ordered=*/false);
 }
 
@@ -100,15 +104,16 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const Ten
     }
     return found.contiguous();
   };
-  x_ = find("x", 2), y_ = find("y", 1), noise_ = find("noise", 1), mean_ = find("mean", 1), factor_ = find("factor", 2);
-  features_ = mean_.size(0) - 1;
+  x_ = find("x", 2), y_ = find("y", 1), noise_ = find("noise", 1);
+  learned_.mean = find("mean", 1), learned_.factor = find("factor", 2);
+  features_ = learned_.mean.size(0) - 1;
   const std::int64_t n = x_.size(0);
   const bool fits = n > 0 && x_.size(1) == model_->kernel().inputs() && y_.size(0) == n && noise_.size(0) == n &&
-                    (features_ == 0 || features_ == model_->features()) && factor_.size(0) == features_ + 1 &&
-                    factor_.size(1) == features_ + 1;
+                    (features_ == 0 || features_ == model_->features()) && learned_.factor.size(0) == features_ + 1 &&
+                    learned_.factor.size(1) == features_ + 1;
   if (!fits) throw DataError("the rows that predictions need do not fit together");
   prepare();
-  residual_ = y_ - phi_.mv(mean_);
+  learned_.residual = y_ - phi_.mv(learned_.mean);
   search_ = std::make_unique<NeighbourSearch>(kernel_, x_, /*ordered=*/false);
 }
 
@@ -116,8 +121,8 @@ TensorState NeighbourProcess::tensors() const {
   return {{"neighbours.x", x_},
           {"neighbours.y", y_},
           {"neighbours.noise", noise_},
-          {"neighbours.mean", mean_},
-          {"neighbours.factor", factor_}};
+          {"neighbours.mean", learned_.mean},
+          {"neighbours.factor", learned_.factor}};
 }
 
 at::Tensor NeighbourProcess::phi_of(const at::Tensor& x) const {
@@ -158,33 +163,31 @@ std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const at::Tensor& 
   return {weights, variance};
 }
 
-NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& search, std::int64_t first,
-                                                    std::int64_t count) const {
+NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& search, const at::Tensor& rows,
+                                                    const NeighbourSearch::Admits& admits) const {
   const int most = static_cast<int>(std::min<std::int64_t>(most_before(), size()));
-  std::vector<std::int64_t> before(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) before[static_cast<std::size_t>(i)] = first + i;
-  const at::Tensor x = x_.narrow(0, first, count), phi = phi_.narrow(0, first, count);
-  const NeighbourSearch::Found found = search(x, most, before);
+  const std::int64_t count = rows.size(0);
+  const std::vector<std::int64_t> before(rows.data_ptr<std::int64_t>(), rows.data_ptr<std::int64_t>() + count);
+  const at::Tensor x = x_.index_select(0, rows), phi = phi_.index_select(0, rows);
+  const NeighbourSearch::Found found = search(x, most, before, admits);
   const auto [c, variance] = condition(x, phi, found, most);
-  const at::Tensor d = variance + noise_.narrow(0, first, count), scale = d.rsqrt();
+  const at::Tensor d = variance + noise_.index_select(0, rows), scale = d.rsqrt();
   const at::Tensor y_near = rows_at(y_, found.rows).view({count, most});
   const at::Tensor phi_near = rows_at(phi_, found.rows).view({count, most, features_ + 1});
   Whitened whitened;
-  whitened.y = (y_.narrow(0, first, count) - (c * y_near).sum(1)) * scale;
+  whitened.y = (y_.index_select(0, rows) - (c * y_near).sum(1)) * scale;
   whitened.features = (phi - c.unsqueeze(1).bmm(phi_near).squeeze(1)) * scale.unsqueeze(1);
   whitened.log_d = d.log().sum().item<double>();
   return whitened;
 }
 
-FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
-  const at::NoGradGuard no_grad;
-  const int most = static_cast<int>(std::min<std::int64_t>(this->most(), size()));
+FunctionMoments NeighbourProcess::predict(const at::Tensor& x, const NeighbourSearch::Found& found, int most,
+                                          const Weights& weights) const {
   const std::int64_t count = x.size(0);
   const at::Tensor phi = phi_of(x);
-  const NeighbourSearch::Found found = (*search_)(x, most, {}, admits);
   const auto [c, variance] = condition(x, phi, found, most);
-  const at::Tensor residual_near = rows_at(residual_, found.rows).view({count, most});
-  at::Tensor mean = phi.mv(mean_) + (c * residual_near).sum(1), left = phi;
+  const at::Tensor residual_near = rows_at(weights.residual, found.rows).view({count, most});
+  const at::Tensor mean = phi.mv(weights.mean) + (c * residual_near).sum(1);
   std::vector<at::Tensor> parts;
   const std::int64_t at_once = rows_at_once(most, features_);
   for (std::int64_t first = 0; first < count; first += at_once) {
@@ -192,9 +195,113 @@ FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch:
     const std::vector<std::int64_t> rows(found.rows.begin() + first * most, found.rows.begin() + (first + many) * most);
     const at::Tensor near = rows_at(phi_, rows).view({many, most, features_ + 1});
     const at::Tensor own = phi.narrow(0, first, many) - c.narrow(0, first, many).unsqueeze(1).bmm(near).squeeze(1);
-    parts.push_back(at::linalg_solve_triangular(factor_, own.t(), false).square().sum(0));
+    parts.push_back(at::linalg_solve_triangular(weights.factor, own.t(), false).square().sum(0));
   }
   return {mean, variance + at::cat(parts)};
+}
+
+FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
+  const at::NoGradGuard no_grad;
+  const int most = static_cast<int>(std::min<std::int64_t>(this->most(), size()));
+  return predict(x, (*search_)(x, most, {}, admits), most, learned_);
+}
+
+NeighbourProcess::Sums NeighbourProcess::sums_of(const NeighbourSearch& search, const at::Tensor& rows,
+                                                 const NeighbourSearch::Admits& admits) const {
+  const std::int64_t width = features_ + 1, many = rows_at_once(most_before(), features_);
+  Sums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
+  for (std::int64_t first = 0; first < rows.size(0); first += many) {
+    const auto of_block = [&](std::int64_t q, std::int64_t row) { return admits(first + q, row); };
+    const Whitened block = whiten(search, rows.narrow(0, first, std::min(many, rows.size(0) - first)),
+                                  admits ? NeighbourSearch::Admits(of_block) : admits);
+    sums.precision += block.features.t().matmul(block.features);
+    sums.right += block.features.t().mv(block.y);
+  }
+  return sums;
+}
+
+// A and V'u less what the rows left out had added to them; rows that had some of these for neighbours are whitened again
+// with others; then neighbours among the rows that stay.
+std::vector<FunctionMoments> NeighbourProcess::left_out(const std::vector<std::int64_t>& cell_of,
+                                                        const std::vector<LeftOut>& folds) const {
+  constexpr std::int64_t kFew = 4096;  // rows left out that a search can step over; else it has a tree without them
+  const at::NoGradGuard no_grad;
+  const auto n = static_cast<std::size_t>(size());
+  std::vector<std::int64_t> place(n), cell(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto row = static_cast<std::size_t>(order_.data_ptr<std::int64_t>()[i]);
+    place[row] = static_cast<std::int64_t>(i);
+    cell[i] = cell_of[row];
+  }
+  const NeighbourSearch before(kernel_, x_, /*ordered=*/true);
+  const std::vector<at::Tensor> cells = rows_of_cells(cell);
+  std::vector<Sums> sums;
+  for (const at::Tensor& rows : cells) sums.push_back(sums_of(before, rows));
+  // rows that have neighbours in a cell, for each cell: in order
+  std::vector<std::vector<std::int64_t>> told_by(cells.size());
+  const int most_told = static_cast<int>(std::min<std::int64_t>(most_before(), size()));
+  for (std::int64_t first = 0; first < size(); first += kBlock) {
+    const std::int64_t count = std::min(kBlock, size() - first);
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), first);
+    const NeighbourSearch::Found found = before(x_.narrow(0, first, count), most_told, numbers);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (int j = 0; j < found.counts[static_cast<std::size_t>(i)]; ++j) {
+        const std::int64_t of = cell[static_cast<std::size_t>(found.rows[static_cast<std::size_t>(i * most_told + j)])];
+        if (of < 0) continue;
+        std::vector<std::int64_t>& told = told_by[static_cast<std::size_t>(of)];
+        if (told.empty() || told.back() != first + i) told.push_back(first + i);
+      }
+    }
+  }
+  const at::Tensor all = learned_.factor.matmul(learned_.factor.t()), right = all.mv(learned_.mean);
+  std::vector<FunctionMoments> found;
+  for (const LeftOut& fold : folds) {
+    std::vector<bool> out(cells.size(), false);
+    for (const std::int64_t each : fold.cells) out.at(static_cast<std::size_t>(each)) = true;
+    const auto stays = [&](std::int64_t i) {
+      const std::int64_t of = cell[static_cast<std::size_t>(i)];
+      return of < 0 || !out[static_cast<std::size_t>(of)];
+    };
+    at::Tensor a = all.clone(), b = right.clone();
+    std::int64_t left = 0;
+    std::vector<std::int64_t> again;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (!out[c]) continue;
+      a -= sums[c].precision, b -= sums[c].right;
+      left += cells[c].size(0);
+      std::copy_if(told_by[c].begin(), told_by[c].end(), std::back_inserter(again), stays);
+    }
+    std::sort(again.begin(), again.end());
+    again.erase(std::unique(again.begin(), again.end()), again.end());
+    const auto admits = [&](std::int64_t, std::int64_t row) { return stays(row); };
+    if (!again.empty()) {
+      const at::Tensor rows = at::tensor(again, at::kLong);
+      const Sums old = sums_of(before, rows), renewed = sums_of(before, rows, admits);
+      a += renewed.precision - old.precision, b += renewed.right - old.right;
+    }
+    Weights weights;
+    weights.factor = lower_factor(a);
+    weights.mean = at::cholesky_solve(b.unsqueeze(1), weights.factor).squeeze(1);
+    weights.residual = y_ - phi_.mv(weights.mean);
+    std::vector<std::int64_t> places;
+    for (const std::int64_t row : fold.rows) places.push_back(place.at(static_cast<std::size_t>(row)));
+    const at::Tensor x = x_.index_select(0, at::tensor(places, at::kLong));
+    const int most = static_cast<int>(std::min<std::int64_t>(this->most(), size() - left));
+    if (left <= kFew) {
+      found.push_back(predict(x, (*search_)(x, most, {}, admits), most, weights));
+      continue;
+    }
+    std::vector<std::int64_t> kept;
+    for (std::int64_t i = 0; i < size(); ++i) {
+      if (stays(i)) kept.push_back(i);
+    }
+    const NeighbourSearch among(kernel_, x_.index_select(0, at::tensor(kept, at::kLong)), /*ordered=*/false);
+    NeighbourSearch::Found near = among(x, most);
+    for (std::int64_t& row : near.rows) row = row < 0 ? row : kept[static_cast<std::size_t>(row)];
+    found.push_back(predict(x, near, most, weights));
+  }
+  return found;
 }
 
 at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed,
@@ -204,9 +311,10 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
   const int near = static_cast<int>(std::min<std::int64_t>(most(), n)), most = near + near / 2;
   // w of each draw: mean + L^-T normal
   const at::Tensor w =
-      mean_.unsqueeze(1) + at::linalg_solve_triangular(
-                               factor_.t(), function_normals(count, width, seed).t().contiguous(), true);  // (F + 1, S)
-  const at::Tensor phi = phi_of(x), trend = phi.matmul(w);                                                 // (B, S)
+      learned_.mean.unsqueeze(1) + at::linalg_solve_triangular(learned_.factor.t(),
+                                                               function_normals(count, width, seed).t().contiguous(),
+                                                               true);  // (F + 1, S)
+  const at::Tensor phi = phi_of(x), trend = phi.matmul(w);             // (B, S)
   // training rows and, after them, rows drawn
   const at::Tensor all_z = at::cat({z_, phi.narrow(1, 0, features_)}).contiguous();
   const at::Tensor all_noise = at::cat({noise_, at::full({rows}, kLeastVariance, at::kDouble)});

@@ -31,6 +31,9 @@ class NeighbourProcess {
 
   // (B) each, of the function. `admits`: which rows may be neighbours; all when empty.
   FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;
+  // FunctionPosterior::left_out(), rows as they were given: the process of the rows that stay, in the same order.
+  std::vector<FunctionMoments> left_out(const std::vector<std::int64_t>& cell_of,
+                                        const std::vector<LeftOut>& folds) const;
   // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, given the training rows and those drawn
   // before that tell most.
   at::Tensor draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed, const at::Tensor& normals) const;
@@ -50,7 +53,20 @@ class NeighbourProcess {
   int most() const;                              // neighbours of a prediction
   int most_before() const;                       // of a row in the order
   at::Tensor phi_of(const at::Tensor& x) const;  // (B, F + 1): features that are used, and one
-  Whitened whiten(const NeighbourSearch& search, std::int64_t first, std::int64_t count) const;
+  // Rows (B) of the order, given neighbours before them that are admitted.
+  Whitened whiten(const NeighbourSearch& search, const at::Tensor& rows,
+                  const NeighbourSearch::Admits& admits = {}) const;
+  // V'V and V'u of such rows.
+  struct Sums {
+    at::Tensor precision, right;
+  };
+  Sums sums_of(const NeighbourSearch& search, const at::Tensor& rows, const NeighbourSearch::Admits& admits = {}) const;
+  // At rows with these neighbours, for weights w ~ N(mean, (factor factor')^-1) and residual = y - Phi mean.
+  struct Weights {
+    at::Tensor mean, factor, residual;
+  };
+  FunctionMoments predict(const at::Tensor& x, const NeighbourSearch::Found& found, int most,
+                          const Weights& weights) const;
   // c (B, most), variance (B) of rows with these neighbours
   std::pair<at::Tensor, at::Tensor> condition(const at::Tensor& x, const at::Tensor& phi,
                                               const NeighbourSearch::Found& found, int most) const;
@@ -63,9 +79,8 @@ class NeighbourProcess {
   at::Tensor phi_;            // (n, F + 1)
   at::Tensor z_;              // (n, F)
   std::vector<double> inputs_, theta_;
-  at::Tensor mean_, factor_;  // (F + 1), lower factor of A (F + 1, F + 1)
+  Weights learned_;  // (F + 1), lower factor of A (F + 1, F + 1), (n)
   at::Tensor weights_;
-  at::Tensor residual_;  // (n) y - Phi w
   std::unique_ptr<NeighbourSearch> search_;
   double log_likelihood_ = 0.0;
 };

@@ -21,11 +21,33 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
+// The longest period of kernels on this column, 0 where none repeats.
+double longest_period(const Model& model, const Encoder& encoder, const std::string& column) {
+  double longest = 0.0;
+  if (!model.has_kernels()) return longest;
+  const ParameterSet& set = model.kernel().parameters();
+  for (const std::vector<Factor>& factors : model.kernel().terms()) {
+    for (const Factor& f : factors) {
+      for (const Parameter& each : set.parameters()) {
+        const bool own = each.first >= f.first_parameter && each.first < f.first_parameter + f.parameter_count;
+        if (!own || !each.path.ends_with(".period")) continue;
+        const at::Tensor values = set.natural(each.path).detach().mean(0);
+        for (std::size_t d = 0; d < f.columns.size(); ++d) {
+          const auto& name = encoder.kernel_columns[static_cast<std::size_t>(f.columns[d])].info.name;
+          const auto place = static_cast<std::int64_t>(values.numel() > 1 ? d : 0);
+          if (name == column) longest = std::max(longest, values[place].item<double>());
+        }
+      }
+    }
+  }
+  return longest;
+}
+
 }  // namespace
 
 Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
              const FitHooks& hooks)
-    : plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
+    : table_(table), plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
   // The plan's encoder was fitted on the training rows.
   encoder_ = use == plan.training ? plan.encoder : fit_encoder(table, encoder_plan(plan.spec, plan.options), use);
   training_ = open_rows(table, encoder_, use, &notes_, plan.options.held_bytes);
@@ -75,6 +97,18 @@ bool Stage::say_step(int step, double value, std::int64_t rows) const {
     hooks_.progress(progress);
   }
   return keep_going();
+}
+
+std::optional<LeftOutParts> Stage::left_out_parts(const Dataset& rows, bool futures) const {
+  const Split& split = *options().validation;
+  LeftOutTime time;
+  time.futures = futures;
+  if (split.kind == Split::Kind::last) {
+    const std::string column = time_column_of(table_, split);
+    time.horizon = horizon_of(table_, plan_, column);
+    time.period = longest_period(*model_, encoder_, column);
+  }
+  return ick::left_out_parts(table_, split, rows, time, seed_for(options().seed, "left out"));
 }
 
 std::optional<double> Stage::stated_noise_variance() const {

@@ -9,6 +9,7 @@
 #include "ick/inference/draw.h"
 #include "ick/inference/engine.h"
 #include "ick/train/fit_hooks.h"
+#include "inference/left_out.h"
 
 namespace ick {
 
@@ -66,6 +67,9 @@ class Stage {
   void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }  // for the user, after the fit
   const std::vector<std::string>& remarks() const { return remarks_; }
 
+  // Parts of some of its rows, to be left out in turn as the plan sets validation rows apart; see left_out.h.
+  std::optional<LeftOutParts> left_out_parts(const Dataset& rows, bool futures) const;
+
   std::function<void()> tick() const;                              // throws Interrupted when the user asks to stop
   void say(const std::string& what) const;                         // progress without numbers: "train, draws"
   bool say_step(int step, double value, std::int64_t rows) const;  // of L-BFGS; throws Interrupted
@@ -78,6 +82,7 @@ class Stage {
  private:
   bool keep_going() const;  // throws Interrupted
 
+  const Table& table_;
   const FitPlan& plan_;
   const FitHooks& hooks_;
   std::string phase_;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "likelihood/special.h"
 
 namespace ick {
 namespace {
@@ -30,10 +32,74 @@ void check_scores(const std::vector<double>& scores) {
   }
 }
 
+using Weighted = std::vector<std::pair<double, double>>;  // score, share of all; sorted
+
+// The least t at or below which lies `share`.
+double quantile(const Weighted& sorted, double share) {
+  double sum = 0.0;
+  for (const auto& [score, each] : sorted) {
+    sum += each;
+    if (sum >= share - kSumSlack) return score;
+  }
+  return sorted.back().first;
+}
+
+// The correlation, within blocks, of lying above t: the estimate of a one-way analysis of variance,
+//   rho = (MSB - MSW) / (MSB + (n0 - 1) MSW),   n0 = (n - sum n_b^2 / n) / (B - 1)
+// none where no row, or every row, lies above.
+std::optional<double> correlation_above(const std::vector<std::vector<double>>& blocks, double t) {
+  double n = 0.0, squares = 0.0, total = 0.0, count = 0.0;
+  for (const std::vector<double>& block : blocks) {
+    if (block.empty()) continue;
+    const auto size = static_cast<double>(block.size());
+    n += size, squares += size * size, count += 1.0;
+    total += static_cast<double>(std::count_if(block.begin(), block.end(), [&](double each) { return each > t; }));
+  }
+  double between = 0.0, within = 0.0;
+  for (const std::vector<double>& block : blocks) {
+    if (block.empty()) continue;
+    const auto size = static_cast<double>(block.size());
+    const double share =
+        static_cast<double>(std::count_if(block.begin(), block.end(), [&](double each) { return each > t; })) / size;
+    between += size * (share - total / n) * (share - total / n);
+    within += size * share * (1.0 - share);
+  }
+  if (total == 0.0 || total == n) return std::nullopt;
+  if (n == count) return 0.0;  // blocks of one row each
+  between /= count - 1.0, within /= n - count;
+  const double size = (n - squares / n) / (count - 1.0);
+  return std::clamp((between - within) / (between + (size - 1.0) * within), 0.0, 1.0);
+}
+
+// m of calibration.h; rho is the mean over levels that people ask for.
+double effective_rows(const std::vector<std::vector<double>>& blocks, const Weighted& sorted, double count) {
+  if (count < 2.0) return 1.0;
+  double rho = 0.0, known = 0.0;
+  for (const double level : {0.5, 0.8, 0.9, 0.95}) {
+    const std::optional<double> found = correlation_above(blocks, quantile(sorted, level));
+    if (found) rho += *found, known += 1.0;
+  }
+  if (known > 0.0) rho /= known;
+  rho += (1.0 - rho) / count;
+  double sum = 0.0;
+  for (const std::vector<double>& block : blocks) {
+    if (!block.empty()) sum += rho + (1.0 - rho) / static_cast<double>(block.size());
+  }
+  return count * count / sum;
+}
+
+// t with P(|T| <= t) = level, T of Student's distribution: P(|T| > t) = I_x(nu / 2, 1 / 2), x = nu / (nu + t^2)
+double student_half_width(double degrees, double level) {
+  constexpr double kFurthest = 1e6;
+  const auto inside = [&](double t) { return 1.0 - lower_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t)); };
+  return solve_increasing(inside, level, 0.0, kFurthest);
+}
+
 }  // namespace
 
 // The j-th kept of n > m scores is the ceil(j n / m)-th smallest, j = 1 .. m; the largest is always kept.
-Calibration::Calibration(std::vector<double> scores) : scores_(std::move(scores)), rows_(std::ssize(scores_)) {
+Calibration::Calibration(std::vector<double> scores)
+    : scores_(std::move(scores)), rows_(std::ssize(scores_)), effective_(static_cast<double>(rows_)) {
   check_scores(scores_);
   std::sort(scores_.begin(), scores_.end());
   const std::size_t n = scores_.size(), m = kMostScores;
@@ -42,8 +108,9 @@ Calibration::Calibration(std::vector<double> scores) : scores_(std::move(scores)
   scores_.resize(m);
 }
 
-Calibration::Calibration(std::vector<double> sorted, std::int64_t rows, std::int64_t blocks)
+Calibration::Calibration(std::vector<double> sorted, std::int64_t rows, std::int64_t blocks, double effective)
     : scores_(std::move(sorted)), rows_(rows), blocks_(blocks) {
+  effective_ = effective > 0.0 ? effective : static_cast<double>(blocks > 0 ? blocks : rows);
   check_scores(scores_);
   if (!std::is_sorted(scores_.begin(), scores_.end())) {
     throw UsageError("calibration: the scores are not sorted (expected the smallest first)");
@@ -66,7 +133,7 @@ std::int64_t Calibration::rows_needed(double level) {
 
 // The j-th kept of m scores is the least t at or below which lies the share j / m: the mean over blocks of their shares.
 Calibration Calibration::of_blocks(const std::vector<std::vector<double>>& scores) {
-  std::vector<std::pair<double, double>> weighted;  // score, share of all
+  Weighted weighted;
   std::int64_t blocks = 0;
   for (const std::vector<double>& block : scores) blocks += block.empty() ? 0 : 1;
   for (const std::vector<double>& block : scores) {
@@ -75,6 +142,7 @@ Calibration Calibration::of_blocks(const std::vector<std::vector<double>>& score
     for (const double score : block) weighted.emplace_back(score, each);
   }
   std::sort(weighted.begin(), weighted.end());
+  const double effective = effective_rows(scores, weighted, static_cast<double>(blocks));
   const std::size_t m = std::min(weighted.size(), kMostScores);
   std::vector<double> kept;
   double share = 0.0;
@@ -84,18 +152,29 @@ Calibration Calibration::of_blocks(const std::vector<std::vector<double>>& score
       kept.push_back(score);
     }
   }
-  return {std::move(kept), std::ssize(weighted), blocks};
+  return {std::move(kept), std::ssize(weighted), blocks, effective};
+}
+
+// Blocks: an order statistic as far as m rows have one. Beyond, the scores say what the sd is, about as well as m
+// squares of normal numbers would, and the model's own sd counts as kOwn more:
+//   q = t_nu sqrt((kOwn + m mean(score^2)) / nu),   nu = kOwn + m
+double Calibration::of_blocks_half_width(double level) const {
+  constexpr double kOwn = 8.0;
+  const double m = effective_, wanted = level * (m + 1.0) / m, most = m / (m + 1.0);
+  const auto n = static_cast<double>(scores_.size());
+  const double rank = std::ceil((std::min(wanted, most) - kSlack) * n);
+  double q = scores_[static_cast<std::size_t>(std::clamp(rank, 1.0, n)) - 1];
+  if (wanted > most) {
+    double squares = 0.0;
+    for (const double score : scores_) squares += score * score / n;
+    const double degrees = kOwn + m;
+    q = std::max(q, student_half_width(degrees, level) * std::sqrt((kOwn + m * squares) / degrees));
+  }
+  return blocks_ < kManyBlocks ? std::max(q, normal_quantile(0.5 + 0.5 * level)) : q;
 }
 
 double Calibration::half_width(double level) const {
-  if (blocks_ > 0) {
-    const double b = static_cast<double>(blocks_), wanted = checked(level) * (b + 1.0) / b;
-    const double share = std::min(1.0, wanted);
-    const double m = static_cast<double>(scores_.size());
-    const auto k = static_cast<std::size_t>(std::clamp(std::ceil((share - kSlack) * m), 1.0, m));
-    const double own = blocks_ < kManyBlocks ? normal_quantile(0.5 + 0.5 * level) : 0.0;
-    return std::max(own, scores_[k - 1]);
-  }
+  if (blocks_ > 0) return of_blocks_half_width(checked(level));
   if (!knows(level)) {
     const double gaussian = normal_quantile(0.5 + 0.5 * level);
     return scores_.empty() ? gaussian : std::max(gaussian, scores_.back());

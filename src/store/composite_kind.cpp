@@ -36,6 +36,7 @@ Json fitted_json(const CompositePredictor& model) {
   json["solved_noise"] = model.solved_noise;
   json["calibration_rows"] = model.calibration.rows();
   json["calibration_blocks"] = model.calibration.blocks();
+  json["calibration_effective"] = model.calibration.effective();
   json["support"] = !model.support.empty();
   if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
     json["kept_rows"] = kept.size(0);  // neighbours of the rows to be predicted are among them
@@ -113,7 +114,8 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
     try {
       model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
                                       json.at("calibration_rows").get<std::int64_t>(),
-                                      json.value("calibration_blocks", std::int64_t{0}));
+                                      json.value("calibration_blocks", std::int64_t{0}),
+                                      json.value("calibration_effective", 0.0));
     } catch (const UsageError& error) {
       damaged(path, error.what());
     }

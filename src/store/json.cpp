@@ -295,6 +295,7 @@ void visit_fields(Data& report, Visitor&& visit) {
   visit("class_holdout", report.class_holdout);
   visit("waiting", report.waiting);
   visit("history", report.history);
+  visit("calibrated_on", report.calibrated_on);
 }
 
 template <class Data>

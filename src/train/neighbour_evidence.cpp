@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "ick/base/error.h"
@@ -28,6 +29,40 @@ at::Tensor shuffled(std::int64_t count, std::uint64_t seed) {
   return order;
 }
 
+// Equal numbers for rows with equal values in these columns of x (n, D), and how many there are.
+std::pair<std::vector<std::int64_t>, std::int64_t> numbers_by_value(const at::Tensor& x,
+                                                                    const std::vector<std::int64_t>& columns) {
+  const at::Tensor values = x.index_select(1, at::tensor(columns, at::kLong)).contiguous();  // (n, d)
+  const std::size_t d = columns.size();
+  const double* const at = values.data_ptr<double>();
+  std::map<std::vector<double>, std::int64_t> known;
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t i = 0; i < x.size(0); ++i) {
+    const std::vector<double> row(at + static_cast<std::size_t>(i) * d, at + static_cast<std::size_t>(i + 1) * d);
+    numbers.push_back(known.try_emplace(row, std::ssize(known)).first->second);
+  }
+  return {std::move(numbers), std::ssize(known)};
+}
+
+// Columns that factors read, where there are several sets of them, and rows share values of a set. Levels are not among
+// them: another level is not predicted.
+std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const at::Tensor& x) {
+  constexpr std::int64_t kEach = 4;  // rows that share a value, at least, on average
+  std::vector<std::vector<std::int64_t>> sets, shared;
+  for (const std::vector<Factor>& factors : kernel.terms()) {
+    for (const Factor& f : factors) {
+      const bool known = std::find(sets.begin(), sets.end(), f.columns) != sets.end();
+      if (!known && !f.columns.empty() && f.row->inputs != Inputs::level) sets.push_back(f.columns);
+    }
+  }
+  for (const std::vector<std::int64_t>& columns : sets) {
+    if (sets.size() < 2) break;
+    auto [numbers, count] = numbers_by_value(x, columns);
+    if (count > 1 && kEach * count <= x.size(0)) shared.push_back(std::move(numbers));
+  }
+  return shared;
+}
+
 }  // namespace
 
 NeighbourEvidence::NeighbourEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
@@ -42,6 +77,7 @@ NeighbourEvidence::NeighbourEvidence(const Kernel& kernel, double share, const a
   const at::Tensor known = error.defined() ? error.index_select(0, order).to(at::kDouble) : at::zeros_like(slope);
   slope_ = numbers_of(slope);
   known_ = numbers_of(known * slope);
+  shared_ = shared_inputs(kernel, x_);
 }
 
 void NeighbourEvidence::draw(std::int64_t count, int most, std::uint64_t seed) {
@@ -56,7 +92,17 @@ void NeighbourEvidence::draw(std::int64_t count, int most, std::uint64_t seed) {
   std::sort(drawn.begin(), drawn.end());
 
   const NeighbourSearch search(kernel_, x_, /*ordered=*/true);
-  const NeighbourSearch::Found found = search(x_.index_select(0, at::tensor(drawn, at::kLong)), most_, drawn);
+  NeighbourSearch::Admits differs;
+  if (!shared_.empty()) {
+    differs = [&](std::int64_t q, std::int64_t row) {
+      const auto part = static_cast<std::size_t>(q) % (shared_.size() + 1);
+      if (part == 0) return true;
+      const std::vector<std::int64_t>& number = shared_[part - 1];
+      return number[static_cast<std::size_t>(row)] !=
+             number[static_cast<std::size_t>(drawn[static_cast<std::size_t>(q)])];
+    };
+  }
+  const NeighbourSearch::Found found = search(x_.index_select(0, at::tensor(drawn, at::kLong)), most_, drawn, differs);
   groups_.assign(static_cast<std::size_t>(count * (most_ + 1)), 0);
   sizes_ = found.counts;
   for (std::int64_t g = 0; g < count; ++g) {

@@ -13,6 +13,10 @@ namespace ick {
 // The marginal likelihood of a Gaussian process from rows of the whole table, whatever their number (Vecchia 1988):
 //   -log p(y) = sum_i -log p(y_i | y_N(i)),   N(i) the m most telling of the rows before i, in a random order
 // A sum over rows can be estimated from some of them: as many conditionals as are drawn, with neighbours from all rows.
+//
+// Where rows share inputs of a factor (a place that has a series, a day that all places have), the nearest rows are those
+// of the same place, and say nothing about other places. Conditionals given any rows are as true: in equal parts rows are
+// conditioned on all rows, and for each such factor on rows that differ from them in it.
 class NeighbourEvidence {
  public:
   // x (n, D), y (n) or (n, M) for the mean over M columns, in float64. `weights`, `error` (n) or undefined: row i has
@@ -33,9 +37,10 @@ class NeighbourEvidence {
   std::vector<double> inputs_;  // (n, inputs)
   std::vector<double> y_;       // (n, M)
   int columns_;
-  std::vector<double> slope_, known_;  // (n): the noise of a row is s^2 slope + known
-  std::vector<std::int64_t> groups_;   // (count, most + 1): neighbours, the row itself last
-  std::vector<int> sizes_;             // (count) of neighbours
+  std::vector<double> slope_, known_;              // (n): the noise of a row is s^2 slope + known
+  std::vector<std::int64_t> groups_;               // (count, most + 1): neighbours, the row itself last
+  std::vector<int> sizes_;                         // (count) of neighbours
+  std::vector<std::vector<std::int64_t>> shared_;  // for each such factor, (n): equal numbers for equal inputs
   int most_ = 0;
 };
 

@@ -5,6 +5,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/unit.h"
+#include "ick/formula/expression.h"
 
 namespace ick::detail {
 
@@ -18,6 +19,15 @@ OptionValue read_noise(const std::string& text) {
   throw UsageError(setting("noise", "0") +
                    ": without noise the targets are the function itself, and no posterior can be solved for; give a "
                    "small positive number, or leave it out to have it learned");
+}
+
+void check_horizon(const OptionValue& horizon) {
+  const std::string& text = std::get<std::string>(horizon);
+  if (text.empty()) return;
+  const std::optional<Quantity> length = read_quantity(text);
+  const bool known = length && (length->unit.empty() || convert(1.0, length->unit, length->unit));
+  if (known && length->number > 0.0) return;
+  throw UsageError(setting("horizon", text) + ": expected a length of time such as 14d, 24h or 1y");
 }
 
 void check_units(const OptionValue& units) {

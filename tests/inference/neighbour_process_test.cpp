@@ -88,6 +88,54 @@ TEST(NeighbourProcess, OfManyRowsIsCloseToTheExactProcess) {
   EXPECT_LT((found.variance / exact.variance - 1.0).abs().max().item<double>(), 0.01);
 }
 
+// Rows left out in turn: the exact process of the rows that stay, and nothing like that of all rows.
+TEST(NeighbourProcess, LeavesOutRows) {
+  const Task task("y ~ matern12(t, s, points=30)", 500);
+  const at::Tensor t = task.on.rows.x.select(1, 0);
+  std::vector<std::int64_t> cells, first, second;
+  const double middle = t.median().item<double>();
+  for (std::int64_t i = 0; i < 500; ++i) {
+    const double at = t[i].item<double>();
+    cells.push_back(at < middle - 0.5 ? -1 : at < middle ? 0 : 1);
+    if (cells.back() == 0 && std::ssize(first) < 20) first.push_back(i);
+    if (cells.back() == 1 && std::ssize(second) < 20) second.push_back(i);
+  }
+  const std::vector<LeftOut> folds = {{first, {0}}, {second, {0, 1}}};
+  const std::vector<FunctionMoments> found = task.process().left_out(cells, folds);
+  ASSERT_EQ(found.size(), 2u);
+  for (std::size_t f = 0; f < folds.size(); ++f) {
+    std::vector<std::int64_t> kept;
+    for (std::int64_t i = 0; i < 500; ++i) {
+      if (cells[i] < 0 || (f == 0 && cells[i] == 1)) kept.push_back(i);
+    }
+    const at::Tensor stay = at::tensor(kept, at::kLong), at = task.on.rows.x.index_select(0, at::tensor(folds[f].rows));
+    const Exact exact = exact_process(*task.model, task.on.rows.x.index_select(0, stay),
+                                      task.on.rows.y.index_select(0, stay), task.noise.index_select(0, stay), at);
+    const Exact all = exact_process(*task.model, task.on.rows.x, task.on.rows.y, task.noise, at);
+    const auto rms = [](const at::Tensor& each) { return each.square().mean().sqrt().item<double>(); };
+    EXPECT_LT(rms(found[f].mean - exact.mean), 0.05 * rms(all.mean - exact.mean));
+    EXPECT_LT((found[f].variance / exact.variance - 1.0).abs().max().item<double>(), 0.03);
+    EXPECT_GT((exact.variance / all.variance).mean().item<double>(), 1.5);
+  }
+}
+
+TEST(FeaturesOfKernels, LeaveOutRows) {
+  const Task task("y ~ rbf(t, points=12) + linear(u)", 200);
+  const auto posterior = solve_features(task.model, task.on.rows, 0.1);
+  std::vector<std::int64_t> cells, rows, kept;
+  for (std::int64_t i = 0; i < 200; ++i) {
+    cells.push_back(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : -1);
+    (i % 3 == 0 ? rows : kept).push_back(i);
+  }
+  const std::vector<FunctionMoments> found = posterior->left_out(task.on.rows, cells, {{rows, {0}}}, 0.1);
+  const auto expected =
+      solve_features(task.on.model(1), task.on.rows.select(at::tensor(kept)), 0.1)
+          ->at(batch_of(task.on.rows.select(at::tensor(rows)), 0, std::ssize(rows)), likelihood_named("gaussian"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_LT((found[0].mean - expected.mean).abs().max().item<double>(), 1e-5);  // whose weights are in float32
+  EXPECT_LT((found[0].variance / expected.variance - 1.0).abs().max().item<double>(), 1e-8);
+}
+
 TEST(NeighbourProcess, ComesBackFromItsTensors) {
   const Task task("y ~ matern12(t, s, points=5) + linear(u)", 200);
   const NeighbourProcess process = task.process(), again(task.model, process.tensors());

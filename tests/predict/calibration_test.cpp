@@ -247,7 +247,7 @@ TEST(Calibration, BlocksCountAlike) {
   EXPECT_EQ(calibration.rows(), 1019);
   EXPECT_EQ(calibration.half_width(0.9), 1.0);
   EXPECT_EQ(calibration.half_width(0.95), 5.0);  // 0.95 * 21 / 20 is nearly all of them
-  const Calibration again(calibration.scores(), calibration.rows(), calibration.blocks());
+  const Calibration again(calibration.scores(), calibration.rows(), calibration.blocks(), calibration.effective());
   EXPECT_EQ(again.half_width(0.9), 1.0);
 }
 
@@ -255,12 +255,56 @@ TEST(Calibration, FewBlocksNeverMakeAnIntervalNarrower) {
   const Calibration few = Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1, 0.2}));
   EXPECT_TRUE(few.knows(0.9));
   EXPECT_NEAR(few.half_width(0.9), 1.6448536269514722, 1e-12);
+  EXPECT_LE(few.half_width(0.9), few.half_width(0.95));
+  EXPECT_THROW(Calibration({0.1, 0.2}, 2, 3), UsageError);
+}
+
+// What rows of a block have in common decides what they are worth: everything, nothing, or a part.
+TEST(Calibration, BlocksAreWorthWhatTheyDifferBy) {
+  constexpr int kBlocks = 40, kRows = 30;
+  Random random(3);
+  const auto effective = [&](double common) {
+    std::vector<Numbers> blocks(kBlocks, Numbers(kRows));
+    for (Numbers& block : blocks) {
+      const double shared = random.normal();
+      for (double& each : block) {
+        each = std::abs(std::sqrt(common) * shared + std::sqrt(1.0 - common) * random.normal());
+      }
+    }
+    return Calibration::of_blocks(blocks).effective();
+  };
+  EXPECT_NEAR(effective(1.0), kBlocks, 1e-9);
+  EXPECT_GT(effective(0.0), 10.0 * kBlocks);  // 40 blocks cannot show less correlation than 1 / 40
+  EXPECT_LE(effective(0.0), kBlocks * kRows);
+  EXPECT_GT(effective(0.5), 1.3 * kBlocks);
+  EXPECT_LT(effective(0.5), 10.0 * kBlocks);
+  EXPECT_EQ(Calibration::of_blocks({{1.0, 2.0}}).effective(), 1.0);
+  // the formula: rho = 1 for blocks that are alike within, whatever their sizes
+  EXPECT_NEAR(Calibration::of_blocks({{1, 1}, {2, 2, 2}, {3}, {4, 4}, {5, 5, 5, 5}}).effective(), 5.0, 1e-9);
+}
+
+// t_nu sqrt((8 + m mean(score^2)) / nu), nu = 8 + m; quantiles of Student's distribution from scipy.stats.t.ppf
+TEST(Calibration, TooFewBlocksAreStudents) {
   const Calibration one = Calibration::of_blocks({{0.1, 0.2, 3.0}});
   EXPECT_FALSE(one.knows(0.9));
-  EXPECT_EQ(one.half_width(0.9), 3.0);
-  EXPECT_LE(few.half_width(0.9), few.half_width(0.95));
-  EXPECT_EQ(one.half_width(0.5), 3.0);  // a further block may be anywhere
-  EXPECT_THROW(Calibration({0.1, 0.2}, 2, 3), UsageError);
+  const double squares = (0.01 + 0.04 + 9.0) / 3.0;
+  EXPECT_NEAR(one.half_width(0.9), 1.8331129326536335 * std::sqrt((8.0 + squares) / 9.0), 1e-9);
+  EXPECT_NEAR(one.half_width(0.95), 2.2621571627409915 * std::sqrt((8.0 + squares) / 9.0), 1e-9);
+  // never narrower for a higher level, where an order statistic is followed by Student's distribution
+  Random random(11);
+  for (const int count : {2, 5, 12, 30}) {
+    std::vector<Numbers> blocks(static_cast<std::size_t>(count), Numbers(7));
+    for (Numbers& block : blocks) {
+      for (double& each : block) each = 2.0 * std::abs(random.normal());
+    }
+    const Calibration calibration = Calibration::of_blocks(blocks);
+    double before = 0.0;
+    for (double level = 0.02; level < 0.999; level += 0.002) {
+      const double width = calibration.half_width(level);
+      EXPECT_GE(width, before) << count << " blocks, level " << level;
+      before = width;
+    }
+  }
 }
 
 }  // namespace

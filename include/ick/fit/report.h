@@ -27,6 +27,7 @@ struct FitReport {
   std::int64_t rows = 0, training_rows = 0, validation_rows = 0, holdout_rows = 0;
   std::string validation_split, holdout_split;  // as text; "none"
   std::string validation_reason;                // why rows were set apart that way
+  std::string calibrated_on;  // parts of the rows that were left out in turn, "24 futures of 14 d"; "": validation rows
   EncodingNotes notes;
   // Scores of a model that has not seen these rows; intervals of the validation rows, which calibrate, are Gaussian.
   std::optional<Scores> validation, holdout;

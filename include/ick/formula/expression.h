@@ -16,6 +16,9 @@ struct Quantity {
   bool operator==(const Quantity&) const = default;
 };
 
+// "14d", "0.5", "1e3 km" as a quantity; none for any other text. The unit is not looked at.
+std::optional<Quantity> read_quantity(std::string_view text);
+
 // "formula column 17: ", which a message about a place in the formula begins with.
 std::string where(std::size_t position);
 

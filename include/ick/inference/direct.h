@@ -21,6 +21,15 @@ struct LinearPosterior {
 };
 LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance);
 
+// What rows add to it: Psi'Psi / s^2 (P + 1, P + 1) to A, Psi'y / s^2 (P + 1).
+struct LinearSums {
+  at::Tensor precision, right;
+};
+LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance);
+
+// Rows of each cell by their numbers: cell_of[i] is the cell of row i, -1 for none.
+std::vector<at::Tensor> rows_of_cells(const std::vector<std::int64_t>& cell_of);
+
 // For a model with networks, the posterior of its last layers (Laplace's approximation; Bayesian last layer): with
 //   k(x, x') = v sum_t (phi . phi') / (H + 1) (z . z')
 // of the hidden units phi and kernel features z of a trained member, psi is a Nystrom map of k on at most kLandmarks of

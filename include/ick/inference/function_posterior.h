@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "ick/likelihood/likelihood.h"
 #include "ick/model/model.h"
@@ -15,6 +16,12 @@ struct Engine;
 // Mean and variance of the function at some rows, standardised: (B) each in float64.
 struct FunctionMoments {
   at::Tensor mean, variance;
+};
+
+// Some of the rows that a posterior was conditioned on, to be predicted as if others had not been seen.
+struct LeftOut {
+  std::vector<std::int64_t> rows;   // to predict: numbers among the rows conditioned on
+  std::vector<std::int64_t> cells;  // whose rows are left out
 };
 
 // What is known of the function after a fit, by one of the engines. Immutable; copies share tensors.
@@ -35,6 +42,15 @@ class FunctionPosterior {
   // gives the same functions for any rows. Their moments are those of at(), as many members as there are.
   virtual at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                            std::uint64_t seed) const = 0;
+
+  // Moments at the rows of each fold, given all of `training` but the rows of the fold's cells, parameters and noise
+  // held. `training` are the rows it was conditioned on, cell_of[i] the cell of row i, -1 for none. Empty where training
+  // would have to be repeated for it.
+  virtual std::vector<FunctionMoments> left_out(const Dataset& training, const std::vector<std::int64_t>& cell_of,
+                                                const std::vector<LeftOut>& folds, double noise_variance) const {
+    (void)training, (void)cell_of, (void)folds, (void)noise_variance;
+    return {};
+  }
 
   // What a model folder keeps of it besides the model's weights.
   virtual TensorState tensors() const { return {}; }

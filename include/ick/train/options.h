@@ -62,6 +62,7 @@ namespace detail {
 
 OptionValue read_noise(const std::string& text);  // UsageError for what is not positive
 void check_units(const OptionValue& units);       // UsageError for one that does not exist
+void check_horizon(const OptionValue& horizon);   // UsageError for what is not a length
 std::vector<std::string> likelihood_names();
 std::vector<std::string> posterior_names();
 
@@ -95,6 +96,7 @@ struct FitOptions {
   Refit refit = Refit::automatic;
   Split holdout;                    // rows never used for anything but the final scores
   std::optional<Split> validation;  // rows for early stopping; without a value: chosen from the formula
+  std::string horizon;              // length of the futures that will be predicted, "14d"; "": see left_out.h
   Gaps gaps = Gaps::refuse;
   std::map<std::string, std::string> units;  // unit of each column that has one
   double checkpoint_seconds = 60.0;          // between checkpoints
@@ -186,6 +188,13 @@ void FitOptions::declare(Table& table) {
         {.text = "Rows for early stopping, written like " + setting("holdout") +
                  "; by default 20% of the others, blocked in time or space when the formula has a kernel on time or "
                  "place"});
+
+  table(
+      "horizon", &Self::horizon,
+      {.words = {{"automatic", std::string()}},
+       .check = detail::check_horizon,
+       .text = "Length of time that will be forecast, as in 14d: intervals are calibrated on left-out futures of this "
+               "length; automatic: how far the holdout reaches, or a tenth of the range"});
 
   table("gaps", &Self::gaps, {.group = OptionGroup::reading, .text = "Rows where a kernel's column is missing"});
   table("units", &Self::units,

@@ -10,6 +10,7 @@
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
 #include "inference/stage.h"
+#include "model/lower_factor.h"
 #include "train/evidence.h"
 
 // Kernels only: the posterior of the weights, f = phi . w, w ~ N(m, (L L')^-1). Kernel parameters maximise the marginal
@@ -22,8 +23,9 @@ constexpr std::int64_t kMostRows = 8192;  // that the marginal likelihood is of
 
 class ExactPosterior : public FunctionPosterior {
  public:
-  ExactPosterior(std::shared_ptr<const Model> model, at::Tensor factor)
-      : FunctionPosterior(std::move(model)), factor_(std::move(factor)) {}
+  // `mean` (P + 1) in float64 of the weights, which the model has in float32; undefined for a restored one.
+  ExactPosterior(std::shared_ptr<const Model> model, at::Tensor factor, at::Tensor mean = {})
+      : FunctionPosterior(std::move(model)), factor_(std::move(factor)), mean_(std::move(mean)) {}
 
   const Engine& engine() const override { return engine_named("exact"); }
 
@@ -41,10 +43,37 @@ class ExactPosterior : public FunctionPosterior {
            model().missed_variance(batch)[0].sqrt() * independent_normals(batch, count, seed);
   }
 
+  // A less what the rows left out had added to it, b likewise.
+  std::vector<FunctionMoments> left_out(const Dataset& training, const std::vector<std::int64_t>& cell_of,
+                                        const std::vector<LeftOut>& folds, double noise_variance) const override {
+    const at::NoGradGuard no_grad;
+    if (!mean_.defined()) return {};
+    std::vector<LinearSums> cells;
+    for (const at::Tensor& rows : rows_of_cells(cell_of)) {
+      cells.push_back(linear_sums(model(), training.subset(rows), noise_variance));
+    }
+    const at::Tensor all = factor_.matmul(factor_.t()), right = all.mv(mean_);
+    std::vector<FunctionMoments> found;
+    for (const LeftOut& fold : folds) {
+      at::Tensor a = all.clone(), b = right.clone();
+      for (const std::int64_t cell : fold.cells) {
+        a -= cells.at(static_cast<std::size_t>(cell)).precision, b -= cells[static_cast<std::size_t>(cell)].right;
+      }
+      const at::Tensor factor = lower_factor(a), mean = at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1);
+      const Dataset rows = training.select(at::tensor(fold.rows, at::kLong));
+      const Batch batch = batch_of(rows, 0, rows.size());
+      const at::Tensor phi = model().linear_features(batch.x)[0];
+      const at::Tensor learned = at::linalg_solve_triangular(factor, phi.t(), false).square().sum(0);
+      found.push_back({phi.mv(mean), learned + model().missed_variance(batch)[0]});
+    }
+    return found;
+  }
+
   TensorState tensors() const override { return {{"factor", factor_}}; }
 
  private:
   at::Tensor factor_;  // lower factor of I + Phi'Phi / s^2: (P + 1, P + 1)
+  at::Tensor mean_;
 };
 
 }  // namespace
@@ -53,7 +82,7 @@ std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> m
                                                         double noise_variance) {
   const LinearPosterior posterior = linear_posterior(*model, rows, noise_variance);
   model->set_linear_weights(posterior.mean.unsqueeze(0));
-  return std::make_shared<ExactPosterior>(std::move(model), posterior.factor);
+  return std::make_shared<ExactPosterior>(std::move(model), posterior.factor, posterior.mean);
 }
 
 void choose_kernels_only(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks) {
@@ -121,6 +150,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
     stage.warm_up();
     maximise_evidence(stage);
   }
+  lengthen(stage);
   return solve_features(stage.shared_model(), stage.training(), stage.standard_noise() * stage.standard_noise());
 }
 

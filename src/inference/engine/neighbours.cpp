@@ -35,6 +35,10 @@ class NeighbourPosterior : public FunctionPosterior {
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     return process_->draws(batch.x, count, seed, independent_normals(batch, count, seed));
   }
+  std::vector<FunctionMoments> left_out(const Dataset&, const std::vector<std::int64_t>& cell_of,
+                                        const std::vector<LeftOut>& folds, double) const override {
+    return process_->left_out(cell_of, folds);
+  }
   TensorState tensors() const override { return process_->tensors(); }
 
  private:
@@ -107,6 +111,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
     stage.take_kernels(*run.from);
     stage.take_noise(run.from->noise());
     stage.set_neighbours(run.before != nullptr && run.before->neighbours);
+    if (!stage.outcome().neighbours) lengthen(stage);
     return stage.outcome().neighbours ? by_neighbours() : by_features();
   }
   const ModelSpec spec = stage.model().spec();
@@ -133,6 +138,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
 
   if (smooth) {
     maximise_evidence(stage);
+    lengthen(stage);
   } else {
     stage.remake(with_more_features(stage), raw());
   }
@@ -145,6 +151,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
   if (other_way) {
     stage.remake(spec, start);
     maximise_evidence(stage);
+    lengthen(stage);
     const Found other = found(false);
     if (other.cost + (best.neighbours ? kClearly : 0.0) < best.cost) best = other;
   }
