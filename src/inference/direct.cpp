@@ -69,19 +69,21 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
-LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
+// A' = A + Phi' D^-1 Phi,   w' = w + A'^-1 Phi' D^-1 (y - Phi w),   from A = I, w = 0, D = s^2 and what rows add to it.
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance,
+                                 const LinearPosterior& before) {
   at::NoGradGuard no_grad;
-  at::Tensor a, b;
+  const bool further = before.mean.defined();
+  const std::int64_t width = model.features() + 1;
+  at::Tensor a = further ? before.factor.matmul(before.factor.t()) : at::eye(width, at::kDouble);
+  at::Tensor b = at::zeros({width}, at::kDouble);
   for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
     const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
     const at::Tensor phi = model.linear_features(batch.x)[0];
-    if (!a.defined()) {
-      a = at::eye(phi.size(1), at::kDouble);
-      b = at::zeros({phi.size(1)}, at::kDouble);
-    }
+    const at::Tensor y = further ? batch.y - phi.mv(before.mean) : batch.y;
     if (!batch.weights.defined() && !batch.error.defined()) {
       a.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-      b.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
+      b.addmv_(phi.t(), y, 1.0, 1.0 / noise_variance);
       continue;
     }
     const at::Tensor weights = batch.weights.defined() ? batch.weights[0].to(at::kDouble) : at::Tensor();
@@ -89,10 +91,11 @@ LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double
         precision_of_rows(weights, batch.error, at::full({}, noise_variance, at::kDouble)).expand({phi.size(0)});
     const at::Tensor weighted = phi * precision.unsqueeze(1);
     a.addmm_(phi.t(), weighted);
-    b.addmv_(weighted.t(), batch.y);
+    b.addmv_(weighted.t(), y);
   }
   const at::Tensor factor = lower_factor(a);
-  return {at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1), factor};
+  const at::Tensor moved = at::cholesky_solve(b.unsqueeze(1), factor).squeeze(1);
+  return {further ? before.mean + moved : moved, factor};
 }
 
 Scales DirectVariance::scales(const Model& model, const Dataset& rows, std::uint64_t seed,

@@ -15,11 +15,13 @@
 namespace ick {
 
 // For a model of kernels only, psi its own features: the posterior of the weights, mean A^-1 Psi'y / s^2 (P + 1) and
-// the lower factor of A. Rows are read in blocks. O(n P^2).
+// the lower factor of A. Rows are read in blocks. O(n P^2). With `before` these are rows after those that it knows: the
+// posterior of all of them together.
 struct LinearPosterior {
   at::Tensor mean, factor;
 };
-LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance);
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance,
+                                 const LinearPosterior& before = {});
 
 // For a model with networks, the posterior of its last layers (Laplace's approximation; Bayesian last layer): with
 //   k(x, x') = v sum_t (phi . phi') / (H + 1) (z . z')
