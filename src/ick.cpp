@@ -8,6 +8,7 @@
 #include "ick/fit/fit.h"
 #include "ick/store/json.h"
 #include "ick/store/model_directory.h"
+#include "ick/store/update.h"
 
 namespace ick {
 
@@ -67,6 +68,22 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
 
 std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options) {
   return load_model(folder, options).model;
+}
+
+struct Updated::State {
+  StoredUpdate stored;
+  Table sample;
+};
+
+const Predictor& Updated::model() const { return state_->stored.update.model; }
+const UpdateReport& Updated::report() const { return state_->stored.update.report; }
+void Updated::save(const std::string& folder) const { state_->stored.save(folder, state_->sample); }
+
+Updated update(const std::string& folder, const Table& rows, const std::string& source, const LoadOptions& options) {
+  const StoredModel stored = load_model(folder, options);
+  StoredUpdate made = update_stored(stored, rows, source);
+  Table sample = some_rows(rows, stored.model->target().name);
+  return Updated(std::make_shared<const Updated::State>(Updated::State{std::move(made), std::move(sample)}));
 }
 
 }  // namespace ick

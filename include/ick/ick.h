@@ -7,6 +7,7 @@
 
 #include "ick/base/error.h"
 #include "ick/fit/report.h"
+#include "ick/fit/update_report.h"
 #include "ick/predict/predictor.h"
 #include "ick/store/load_options.h"
 #include "ick/table/csv.h"
@@ -54,5 +55,27 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
 
 // DataError when a file is missing, damaged or of a newer format.
 std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options = {});
+
+// What an update gives.
+class Updated {
+ public:
+  const Predictor& model() const;
+  const Predictor* operator->() const { return &model(); }
+  const UpdateReport& report() const;
+  void save(const std::string& folder) const;  // as Fitted::save(); the folder of the old model may be replaced
+
+ private:
+  struct State;
+  friend Updated update(const std::string&, const Table&, const std::string&, const LoadOptions&);
+  explicit Updated(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+// The model of a folder given further rows at the parameters it has: the same as conditioned on old and new rows
+// together, and what the new rows say of the model before. The folder stays as it is. `source` says where the rows came
+// from, for people to read. UsageError for models that keep nothing that rows could be added to (all but those of
+// kernels only with Gaussian noise); DataError for rows that do not fit it, or that it knows.
+Updated update(const std::string& folder, const Table& rows, const std::string& source = "",
+               const LoadOptions& options = {});
 
 }  // namespace ick

@@ -54,8 +54,8 @@ Parts parts_of(const StoredModel& stored, const CompositePredictor& model, const
     std::vector<std::int64_t> in, out;
     for (std::int64_t i = 0; i < all.size(); ++i) (held[all.rows[i]] ? out : in).push_back(i);
     const Dataset training = all.subset(at::tensor(in, at::kLong)), holdout = all.subset(at::tensor(out, at::kLong));
-    parts.own_rows =
-        training.size() <= count && (stored.report.options.refit == Refit::yes || stored.report.validation_rows == 0);
+    parts.own_rows = training.size() <= count && stored.origin.updates.empty() &&
+                     (stored.report.options.refit == Refit::yes || stored.report.validation_rows == 0);
     parts.training = some(training, count, seed_for(seed, "check training"));
     parts.compared = some(holdout, count, seed_for(seed, "check holdout"));
     parts.sentence = "rows held out of the fit";

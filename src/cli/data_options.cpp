@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "cli/option_cli.h"
@@ -117,6 +118,16 @@ void DataOptions::check_types(const std::vector<std::string>& columns) const {
     throw UsageError("--type " + each + ": no column named \"" + name + "\" is read" +
                      (guess.empty() ? "; there are " + join_words(columns) : guess));
   }
+}
+
+void refuse_table_inside(const std::string& table, const std::string& folder) {
+  std::error_code table_error, folder_error;
+  const std::filesystem::path file = std::filesystem::canonical(table, table_error);
+  const std::filesystem::path place = std::filesystem::canonical(folder, folder_error);
+  if (table_error || folder_error) return;  // one of them is not there
+  if (std::mismatch(place.begin(), place.end(), file.begin(), file.end()).first != place.end()) return;
+  throw UsageError(fmt::format(
+      "--out: the table \"{}\" is in \"{}\", which the model would replace; give another place", table, folder));
 }
 
 std::vector<std::string> sentences(const EncodingNotes& notes) {

@@ -57,6 +57,10 @@ struct DataOptions {
   void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };
 
+// UsageError when the table is in the folder of the model to be: it would go with an older model, were its name that of
+// a model's file.
+void refuse_table_inside(const std::string& table, const std::string& folder);
+
 // Sentences for stderr about rows left out or made up.
 std::vector<std::string> sentences(const EncodingNotes& notes);
 

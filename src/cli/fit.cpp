@@ -115,18 +115,6 @@ std::string settings_text(const Struct& from) {
   return text;
 }
 
-// A table inside the folder of the model would go with the older model, were its name that of a model's file.
-void refuse_table_inside(const FitRequest& request) {
-  std::error_code table_error, folder_error;
-  const std::filesystem::path table = std::filesystem::canonical(request.data, table_error);
-  const std::filesystem::path folder = std::filesystem::canonical(request.out, folder_error);
-  if (table_error || folder_error) return;  // one of them is not there
-  if (std::mismatch(folder.begin(), folder.end(), table.begin(), table.end()).first != folder.end()) return;
-  throw UsageError(
-      fmt::format("--out: the table \"{}\" is in \"{}\", which the model would replace; give another place",
-                  request.data, request.out));
-}
-
 // The command that resumes a fit that was stopped.
 std::string resume_command(const std::string& checkpoint, const Formula& formula, const FitOptions& options) {
   const bool code = brings_code(formula.right) ||
@@ -159,7 +147,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   CheckpointFile kept(request.out + ".checkpoint", {{}, formula, options, request.data, request_text(request), 0});
   if (!request.out.empty() && !request.dry_run && first) {
     check_model_place(request.out);
-    refuse_table_inside(request);
+    refuse_table_inside(request.data, request.out);
     kept.check();
   }
   ReadOptions reading = request.reading.read_options(formula);

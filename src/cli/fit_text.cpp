@@ -15,10 +15,6 @@ namespace ick {
 
 namespace {
 
-std::string count_text(std::int64_t count, const std::string& word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 std::string values_text(const ParameterValue& value) {
   std::string text;
   for (std::size_t i = 0; i < value.values.size(); ++i)
@@ -70,6 +66,10 @@ nlohmann::json calibration_json(const Calibration& calibration) {
 }
 
 }  // namespace
+
+std::string count_text(std::int64_t count, const std::string& word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
 
 std::string too_few_rows(const Calibration& calibration, double level) {
   return fmt::format("{} cannot calibrate an interval of {}%, {} can",

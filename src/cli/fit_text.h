@@ -13,6 +13,7 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
 void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
 
+std::string count_text(std::int64_t count, const std::string& word);  // "3 rows"
 // "3 validation rows cannot calibrate an interval of 90%, 9 can"
 std::string too_few_rows(const Calibration& calibration, double level);
 

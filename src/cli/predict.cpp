@@ -62,9 +62,10 @@ class Output {
   std::optional<StagedFile> file_;
 };
 
-// Ten digits: more than the model knows, few enough to read.
-void append_number(fmt::memory_buffer& to, double value) {
+// Ten digits: more than the model knows, few enough to read; or all, see far_from_zero().
+void append_number(fmt::memory_buffer& to, double value, bool all_digits) {
   if (!std::isfinite(value)) return;
+  if (all_digits) return to.append(number_text(value));
   const std::size_t before = to.size();
   to.reserve(before + detail::kTenDigitsRoom);
   to.resize(detail::write_ten_digits(value, to.data() + before) - to.data());
@@ -75,7 +76,15 @@ struct NewColumn {
   std::string name;
   const std::vector<double>* numbers = nullptr;
   std::vector<std::string> words = {};
+  bool all_digits = false;
 };
+
+// A target whose spread is in its last digits, as 1,000,000,000.25 has them: ten would not tell rows apart.
+bool far_from_zero(const Predictor& model) {
+  constexpr double kFar = 1e4;
+  const Moments seen = model.training_moments();
+  return seen.sd > 0.0 && std::abs(seen.mean) > kFar * seen.sd;
+}
 
 void append_csv(fmt::memory_buffer& to, std::string_view line, char separator, const std::vector<NewColumn>& columns,
                 std::size_t i) {
@@ -83,7 +92,7 @@ void append_csv(fmt::memory_buffer& to, std::string_view line, char separator, c
   for (const NewColumn& column : columns) {
     to.push_back(separator);
     if (column.numbers != nullptr) {
-      append_number(to, (*column.numbers)[i]);
+      append_number(to, (*column.numbers)[i], column.all_digits);
     } else {
       to.append(csv_cell(column.words[i], separator));
     }
@@ -114,7 +123,7 @@ void append_json(fmt::memory_buffer& to, const std::vector<std::string>& cells, 
     if (column.numbers == nullptr) {
       to.append(column.words[i].empty() ? "null" : text(column.words[i]));
     } else if (std::isfinite((*column.numbers)[i])) {
-      append_number(to, (*column.numbers)[i]);
+      append_number(to, (*column.numbers)[i], column.all_digits);
     } else {
       to.append(std::string_view("null"));
     }
@@ -176,7 +185,8 @@ std::vector<NewColumn> new_columns(const PredictRequest& request, const Predicto
     for (const Support each : p.support[source]) words.words.emplace_back(support_name(each));
     columns.push_back(std::move(words));
   }
-  for (NewColumn& column : columns) column.name = request.prefix + column.name;
+  const bool all_digits = far_from_zero(model);
+  for (NewColumn& column : columns) column.name = request.prefix + column.name, column.all_digits = all_digits;
   return columns;
 }
 

@@ -12,6 +12,8 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan);
 
 // What a fit's tensors take, about.
 FitBytes bytes_of(const FitPlan& plan);
+// Features alone where neighbours would take more than `free` bytes and were not asked for, with a remark.
+void choose_for_memory(FitPlan& plan, double free);
 // UsageError when that is more than `free` bytes: how many members would fit.
 void check_memory(const FitPlan& plan, double free);
 

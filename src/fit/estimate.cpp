@@ -32,6 +32,7 @@ FitBytes bytes_of(const FitPlan& plan) {
   FitSizes sizes;
   sizes.rows = static_cast<double>(count_of(plan.training) + count_of(plan.validation));
   sizes.parameters = 1.0;
+  sizes.inputs = static_cast<double>(plan.encoder.kernel_columns.size());
   std::size_t source = 0;
   for (const TermSpec& term : plan.spec.terms) {
     const auto p =
@@ -59,23 +60,46 @@ FitBytes bytes_of(const FitPlan& plan) {
   return bytes;
 }
 
+namespace {
+
+constexpr double kUsable = 0.9;  // of the memory that is free
+
+double bytes_needed(const FitPlan& plan) {
+  const FitBytes bytes = bytes_of(plan);
+  return bytes.rows + static_cast<double>(plan.options.members) * bytes.member;
+}
+
+std::string gigabytes(double bytes) { return number_text(std::ceil(bytes / 1e8) / 10.0) + " GB"; }
+
+}  // namespace
+
+// Features of all rows need not be in memory at once; rows, their neighbours and the trees to find them must.
+void choose_for_memory(FitPlan& plan, double free) {
+  const double needed = bytes_needed(plan);
+  if (plan.options.posterior != "neighbours" || plan.engine_asked || needed <= kUsable * free) return;
+  plan.options.posterior = "exact";
+  plan.remarks.push_back("neighbours of so many rows would take about " + gigabytes(needed) + " of memory, and " +
+                         gigabytes(free) + " are free: features carry the kernels alone (" +
+                         setting("posterior", "exact") + ")");
+}
+
 void check_memory(const FitPlan& plan, double free) {
-  constexpr double kUsable = 0.9;
   const FitBytes bytes = bytes_of(plan);
   const auto members = static_cast<double>(plan.options.members);
-  const double needed = bytes.rows + members * bytes.member;
+  const double needed = bytes_needed(plan);
   if (needed <= kUsable * free) return;
   const auto fit = static_cast<std::int64_t>((kUsable * free - bytes.rows) / std::max(1.0, bytes.member));
   const auto& networks = plan.encoder.networks;
   const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
   const std::string remedy =
-      fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " " + setting("members")
+      plan.options.posterior == "neighbours"
+          ? "use " + setting("posterior", "exact") + ", which reads rows in blocks, or fewer rows"
+      : fit >= 1 && members > 1.0 ? "ask for at most " + std::to_string(fit) + " " + setting("members")
       : images ? "use a smaller " + setting("batch") + ", smaller images (size=...), or a smaller network"
                : "use fewer rows, smaller " + setting("layers") + ", or points=... in the formula";
   throw UsageError("this fit with " + std::to_string(plan.options.members) +
-                   (plan.options.members == 1 ? " member" : " members") + " would take about " +
-                   number_text(std::ceil(needed / 1e8) / 10.0) + " GB of memory, and " +
-                   number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
+                   (plan.options.members == 1 ? " member" : " members") + " would take about " + gigabytes(needed) +
+                   " of memory, and " + number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
 }
 
 FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options) {

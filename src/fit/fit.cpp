@@ -190,6 +190,14 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
             {}, weights.defined() ? span_of(weights) : std::span<const double>());
 }
 
+// Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its
+// own, and none would hear that another is gone or wants to stop.
+[[noreturn]] void refuse_ranks(const Engine& engine) {
+  throw UsageError("several processes share out gradient descent, and " + setting("posterior", engine.name) +
+                   " is solved in closed form: every process would do the same work; start one process, without "
+                   "WORLD_SIZE, which uses all cores of its machine");
+}
+
 }  // namespace
 
 Fit fit_model(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
@@ -198,6 +206,7 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   const ThreadScope threads(options.threads);
   const FitPlan plan = plan_fit(table, formula, options);
   const Engine& engine = engine_named(plan.options.posterior);
+  if (callers_hooks.ranks != nullptr && !engine.trains) refuse_ranks(engine);
   const bool classes = likelihood_of(plan.options).has_classes(), validated = count_of(plan.validation) > 0;
   if (resume != nullptr && resume->phase == "start") resume = nullptr;
   const bool second_only = resume != nullptr && resume->phase == "refit";

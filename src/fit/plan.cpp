@@ -280,7 +280,9 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
                                  "small, and intervals are not calibrated");
   }
   say_constant_columns(table, plan);
-  check_memory(plan, free_bytes());
+  const double free = free_bytes();
+  choose_for_memory(plan, free);
+  check_memory(plan, free);
   return plan;
 }
 

@@ -69,16 +69,17 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
-LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance) {
+LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance, const at::Tensor& mean) {
   at::NoGradGuard no_grad;
   const std::int64_t width = model.features() + 1;
   LinearSums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
   for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
     const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
     const at::Tensor phi = model.linear_features(batch.x)[0];
+    const at::Tensor y = mean.defined() ? batch.y - phi.mv(mean) : batch.y;
     if (!batch.weights.defined() && !batch.error.defined()) {
       sums.precision.addmm_(phi.t(), phi, 1.0, 1.0 / noise_variance);
-      sums.right.addmv_(phi.t(), batch.y, 1.0, 1.0 / noise_variance);
+      sums.right.addmv_(phi.t(), y, 1.0, 1.0 / noise_variance);
       continue;
     }
     const at::Tensor weights = batch.weights.defined() ? batch.weights[0].to(at::kDouble) : at::Tensor();
@@ -86,16 +87,22 @@ LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_var
         precision_of_rows(weights, batch.error, at::full({}, noise_variance, at::kDouble)).expand({phi.size(0)});
     const at::Tensor weighted = phi * precision.unsqueeze(1);
     sums.precision.addmm_(phi.t(), weighted);
-    sums.right.addmv_(weighted.t(), batch.y);
+    sums.right.addmv_(weighted.t(), y);
   }
   return sums;
 }
 
-LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance) {
+// A' = A + Phi' D^-1 Phi,   w' = w + A'^-1 Phi' D^-1 (y - Phi w),   from A = I, w = 0, D = s^2 and what rows add to it.
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance,
+                                 const LinearPosterior& before) {
   at::NoGradGuard no_grad;
-  const LinearSums sums = linear_sums(model, rows, noise_variance);
-  const at::Tensor factor = lower_factor(sums.precision + at::eye(sums.right.size(0), at::kDouble));
-  return {at::cholesky_solve(sums.right.unsqueeze(1), factor).squeeze(1), factor};
+  const LinearSums sums = linear_sums(model, rows, noise_variance, before.mean);
+  const bool further = before.mean.defined();
+  const at::Tensor known =
+      further ? before.factor.matmul(before.factor.t()) : at::eye(sums.right.size(0), at::kDouble);
+  const at::Tensor factor = lower_factor(known + sums.precision);
+  const at::Tensor moved = at::cholesky_solve(sums.right.unsqueeze(1), factor).squeeze(1);
+  return {further ? before.mean + moved : moved, factor};
 }
 
 std::vector<at::Tensor> rows_of_cells(const std::vector<std::int64_t>& cell_of) {

@@ -60,34 +60,67 @@ int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
                                    const std::function<void()>& tick)
-    : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()) {
-  const at::NoGradGuard no_grad;
-  order_ = shuffled(x.size(0), seed);
-  x_ = x.index_select(0, order_).contiguous();
-  y_ = y.to(at::kDouble).index_select(0, order_).contiguous();
-  noise_ = noise_variance.to(at::kDouble).expand({x.size(0)}).index_select(0, order_).contiguous();
+    : NeighbourProcess(std::move(model), x, y, noise_variance, shuffled(x.size(0), seed), tick) {}
+
+NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
+                                   const at::Tensor& noise_variance, const at::Tensor& order,
+                                   const std::function<void()>& tick)
+    : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()), order_(order) {
   const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
   features_ = fits && leaves_covariance(*model_) ? model_->features() : 0;
+  x_ = at::empty({0, x.size(1)}, at::kDouble);
+  y_ = noise_ = at::empty({0}, at::kDouble);
+  learned_.mean = at::zeros({features_ + 1}, at::kDouble);
+  learned_.factor = at::eye(features_ + 1, at::kDouble);
+  take(x, y, noise_variance, tick);
+}
+
+NeighbourProcess::NeighbourProcess(const NeighbourProcess& before, std::shared_ptr<const Model> model,
+                                   const at::Tensor& x, const at::Tensor& y, const at::Tensor& noise_variance,
+                                   std::uint64_t seed, const std::function<void()>& tick)
+    : model_(std::move(model)),
+      kernel_(model_->kernel(), model_->spec().share()),
+      features_(before.features_),
+      order_(shuffled(x.size(0), seed)),
+      x_(before.x_),
+      y_(before.y_),
+      noise_(before.noise_),
+      phi_(before.phi_),
+      learned_(before.learned_) {
+  take(x, y, noise_variance, tick);
+}
+
+// With A and w before, and u, v of the new rows:  A' = A + V'V,   w' = w + A'^-1 V'(u - V w),
+//   log p(u) = -(n log 2 pi + sum log d + |u - V w|^2 - |A'^-1/2 V'(u - V w)|^2 + log |A'| - log |A|) / 2
+void NeighbourProcess::take(const at::Tensor& x, const at::Tensor& y, const at::Tensor& noise_variance,
+                            const std::function<void()>& tick) {
+  const at::NoGradGuard no_grad;
+  const std::int64_t known = size(), added = x.size(0);
+  x_ = at::cat({x_, x.index_select(0, order_)});
+  y_ = at::cat({y_, y.to(at::kDouble).index_select(0, order_)});
+  noise_ = at::cat({noise_, noise_variance.to(at::kDouble).expand({added}).index_select(0, order_)});
   prepare();
 
   const NeighbourSearch before(kernel_, x_, /*ordered=*/true);
-  at::Tensor precision = at::eye(features_ + 1, at::kDouble), right = at::zeros({features_ + 1}, at::kDouble);
+  at::Tensor precision = learned_.factor.matmul(learned_.factor.t()), right = at::zeros({features_ + 1}, at::kDouble);
   double squares = 0.0, log_d = 0.0;
+  const double log_factor = learned_.factor.diagonal().log().sum().item<double>();
   const std::int64_t rows = rows_at_once(most_before(), features_);
-  for (std::int64_t first = 0; first < size(); first += rows) {
+  for (std::int64_t first = known; first < size(); first += rows) {
     if (tick) tick();
     const Whitened block = whiten(before, at::arange(first, std::min(first + rows, size()), at::kLong));
+    const at::Tensor left = block.y - block.features.mv(learned_.mean);
     precision += block.features.t().matmul(block.features);
-    right += block.features.t().mv(block.y);
-    squares += block.y.square().sum().item<double>();
+    right += block.features.t().mv(left);
+    squares += left.square().sum().item<double>();
     log_d += block.log_d;
   }
   learned_.factor = at::linalg_cholesky(precision);
-  const at::Tensor half = at::linalg_solve_triangular(learned_.factor, right.unsqueeze(1), false);  // L^-1 V'u
-  learned_.mean = at::linalg_solve_triangular(learned_.factor.t(), half, true).squeeze(1);
-  log_likelihood_ = -0.5 * (static_cast<double>(size()) * std::log(2.0 * std::numbers::pi) + log_d + squares -
+  const at::Tensor half = at::linalg_solve_triangular(learned_.factor, right.unsqueeze(1), false);  // L^-1 V'(u - V w)
+  learned_.mean = learned_.mean + at::linalg_solve_triangular(learned_.factor.t(), half, true).squeeze(1);
+  log_likelihood_ = -0.5 * (static_cast<double>(added) * std::log(2.0 * std::numbers::pi) + log_d + squares -
                             half.square().sum().item<double>()) -
-                    learned_.factor.diagonal().log().sum().item<double>();
+                    learned_.factor.diagonal().log().sum().item<double>() + log_factor;
   learned_.residual = y_ - phi_.mv(learned_.mean);
   weights_ = at::zeros({model_->features() + 1}, at::kDouble);
   weights_.narrow(0, model_->features() - features_, features_ + 1).copy_(learned_.mean);
@@ -137,7 +170,9 @@ at::Tensor NeighbourProcess::phi_of(const at::Tensor& x) const {
 void NeighbourProcess::prepare() {
   inputs_ = kernel_.inputs_of(x_);
   theta_ = kernel_.theta();
-  phi_ = phi_of(x_).detach();
+  const std::int64_t known = phi_.defined() ? phi_.size(0) : 0;
+  const at::Tensor more = phi_of(x_.narrow(0, known, size() - known)).detach();
+  phi_ = known > 0 ? at::cat({phi_, more}) : more;
   z_ = phi_.narrow(1, 0, features_).contiguous();
 }
 

@@ -23,9 +23,16 @@ namespace ick {
 class NeighbourProcess {
  public:
   // Conditions on rows x (n, D), y (n) with the variances of their noise (n), in float64. `model` is of kernels only,
-  // one member, which fuses.
+  // one member, which fuses. The order is drawn by `seed`, or given: which row stands where, (n) in int64.
   NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                    const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {});
+  NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
+                   const at::Tensor& noise_variance, const at::Tensor& order, const std::function<void()>& tick = {});
+  // `before` given further rows as well, which stand behind its own: what all rows in that order give, from the work of
+  // the new ones alone, since no row depends on those behind it. `model` has the kernels and features of the other.
+  NeighbourProcess(const NeighbourProcess& before, std::shared_ptr<const Model> model, const at::Tensor& x,
+                   const at::Tensor& y, const at::Tensor& noise_variance, std::uint64_t seed,
+                   const std::function<void()>& tick = {});
   // What tensors() kept; DataError when it is not whole.
   NeighbourProcess(std::shared_ptr<const Model> model, const TensorState& tensors);
 
@@ -40,9 +47,9 @@ class NeighbourProcess {
 
   TensorState tensors() const;
   std::int64_t size() const { return x_.size(0); }
-  double log_likelihood() const { return log_likelihood_; }  // of y; not of a restored one
+  double log_likelihood() const { return log_likelihood_; }  // of the y given last, after those before; not restored
   const at::Tensor& weights() const { return weights_; }     // (P + 1), zero for features that are not used
-  const at::Tensor& order() const { return order_; }         // which row of those given stands where: (n) in int64
+  const at::Tensor& order() const { return order_; }         // which row of those given last stands where, in int64
 
  private:
   struct Whitened {
@@ -50,6 +57,9 @@ class NeighbourProcess {
     double log_d = 0.0;      // sum of log d
   };
   void prepare();
+  // Takes rows in, in the order they have, behind those there are.
+  void take(const at::Tensor& x, const at::Tensor& y, const at::Tensor& noise_variance,
+            const std::function<void()>& tick);
   int most() const;                              // neighbours of a prediction
   int most_before() const;                       // of a row in the order
   at::Tensor phi_of(const at::Tensor& x) const;  // (B, F + 1): features that are used, and one

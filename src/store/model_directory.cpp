@@ -46,7 +46,19 @@ Json model_json(const Predictor& model, const PredictorParts& parts, const FitRe
   json["data"] = {{"path", readable(origin.path)},
                   {"columns", readable(origin.columns.empty() ? table.names() : origin.columns)},
                   {"fingerprint", origin.fingerprint}};
+  for (const DataUpdate& each : origin.updates) {
+    json["data"]["updates"].push_back(
+        {{"path", readable(each.path)}, {"rows", each.rows}, {"fingerprint", each.fingerprint}});
+  }
   return json;
+}
+
+std::vector<DataUpdate> updates_from(const Json& data) {
+  std::vector<DataUpdate> updates;
+  for (const Json& each : data.value("updates", Json::array())) {
+    updates.push_back({each.at("path"), each.at("rows"), each.at("fingerprint")});
+  }
+  return updates;
 }
 
 std::string with_checksum(Json json) {
@@ -98,6 +110,12 @@ FolderKind model_folder() {
 
 }  // namespace
 
+std::int64_t DataOrigin::rows_added() const {
+  std::int64_t rows = 0;
+  for (const DataUpdate& each : updates) rows += each.rows;
+  return rows;
+}
+
 void check_model_place(const std::string& directory) { StagedFolder(directory, model_folder()); }
 
 void save_model(const Predictor& model, const FitReport& report, const std::string& directory, const Table& table,
@@ -127,6 +145,7 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
                     "\" is not a model: there is no model.json in it; give a folder that fit has written");
   }
   StoredModel stored;
+  stored.directory = directory;
   stored.json = read_file(path);
   const Json json = checked_json(path, stored.json);
   try {
@@ -134,7 +153,8 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
     stored.version = json.at("ick_version");
     stored.report = report_from_json(json.at("fit"));
     const Json& data = json.at("data");
-    stored.origin = {data.at("path"), data.at("columns").get<std::vector<std::string>>(), data.at("fingerprint")};
+    stored.origin = {data.at("path"), data.at("columns").get<std::vector<std::string>>(), data.at("fingerprint"),
+                     updates_from(data)};
     const auto tensors = [&](const std::string& name) {
       if (!json.at("files").contains(name)) return TensorState();
       return TensorState(parse_safetensors(checked_file(directory, name, json.at("files")), directory + "/" + name));

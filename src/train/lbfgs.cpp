@@ -56,7 +56,11 @@ bool is_finite(const CostAndGradient& at) {
 LbfgsResult minimise(const std::function<CostAndGradient(const std::vector<double>&)>& function, std::vector<double> x,
                      const LbfgsOptions& options, const std::function<bool(int, double)>& step) {
   CostAndGradient at = function(x);
-  if (!is_finite(at)) throw NumericError("the search for kernel parameters starts where the likelihood is not finite");
+  if (!is_finite(at)) {
+    throw NumericError(
+        "the search for kernel parameters starts where the likelihood is not finite; bring columns of "
+        "extremely large or small numbers to another unit");
+  }
   std::deque<Pair> pairs;
   int done = 0, still = 0;
   for (; done < options.iterations && still < 2; ++done) {

@@ -98,6 +98,19 @@ class Ranks(FolderCase):
             self.run_ick(*words, "--threads", "1") if count == 1 else self.finish(self.start(count, *words))
         self.expect_same("norm1", "norm2")
 
+    def test_what_is_solved_is_not_shared_out(self):
+        """Every process would do all of the work: said at planning, by each of them."""
+        for formula, options, posterior in (("y ~ rbf(x)", (), "neighbours"),
+                                            ("y ~ mlp(x)", ("--posterior", "nngp", "--members", "20"), "nngp")):
+            running = self.start(2, "fit", "t.csv", formula, "--out", "solved", *options)
+            for process in running:
+                err = process.communicate(timeout=120)[1]
+                self.assertEqual(process.returncode, 2, err)
+                self.assertIn(f"--posterior {posterior} is solved in closed form: every process would do the same work; "
+                              "start one process, without WORLD_SIZE", err)
+            self.assertFalse((self.folder / "solved").exists())
+            self.assertFalse((self.folder / "solved.checkpoint").exists())
+
     def wait_for_epoch(self, process):
         """Until the first process has told of an epoch."""
         for line in process.stderr:

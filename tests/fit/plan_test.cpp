@@ -179,6 +179,28 @@ TEST(Plan, MoreMembersThanMemoryAreRefused) {
       << message;
 }
 
+// Rows and their neighbours have to be in memory; features are read in blocks.
+TEST(Plan, NeighboursGiveWayToFeaturesWhereMemoryIsShort) {
+  FitPlan plan = planned("y ~ matern32(t, s)", {});
+  ASSERT_EQ(plan.options.posterior, "neighbours");
+  plan.training.assign(50'000'000, true);
+  choose_for_memory(plan, 1e12);
+  EXPECT_EQ(plan.options.posterior, "neighbours");
+  FitPlan short_of = plan;
+  choose_for_memory(short_of, 4e9);
+  EXPECT_EQ(short_of.options.posterior, "exact");
+  EXPECT_NE(short_of.remarks.back().text().find("GB are free: features carry the kernels alone (posterior=exact)"),
+            std::string::npos);
+  check_memory(short_of, 4e9);
+  FitPlan asked = planned("y ~ matern32(t, s)", with("neighbours"));
+  asked.training.assign(50'000'000, true);
+  choose_for_memory(asked, 4e9);
+  EXPECT_EQ(asked.options.posterior, "neighbours");
+  const std::string message = message_of<UsageError>([&] { check_memory(asked, 4e9); });
+  EXPECT_NE(message.find("use posterior=exact, which reads rows in blocks, or fewer rows"), std::string::npos)
+      << message;
+}
+
 // Each member holds five times its parameters at least: values, gradients, two moments, the best so far.
 TEST(Plan, BytesGrowWithRowsAndMembers) {
   const FitBytes bytes = bytes_of(planned("y ~ mlp(a, b, layers=[100]) * rbf(t, points=10)", {}));

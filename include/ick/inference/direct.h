@@ -15,17 +15,20 @@
 namespace ick {
 
 // For a model of kernels only, psi its own features: the posterior of the weights, mean A^-1 Psi'y / s^2 (P + 1) and
-// the lower factor of A. Rows are read in blocks. O(n P^2).
+// the lower factor of A. Rows are read in blocks. O(n P^2). With `before` these are rows after those that it knows: the
+// posterior of all of them together.
 struct LinearPosterior {
   at::Tensor mean, factor;
 };
-LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance);
+LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double noise_variance,
+                                 const LinearPosterior& before = {});
 
-// What rows add to it: Psi'Psi / s^2 (P + 1, P + 1) to A, Psi'y / s^2 (P + 1).
+// What rows add to it: Psi'Psi / s^2 (P + 1, P + 1) to A, and Psi'(y - Psi mean) / s^2 (P + 1), the mean zero when it is
+// undefined.
 struct LinearSums {
   at::Tensor precision, right;
 };
-LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance);
+LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_variance, const at::Tensor& mean = {});
 
 // Rows of each cell by their numbers: cell_of[i] is the cell of row i, -1 for none.
 std::vector<at::Tensor> rows_of_cells(const std::vector<std::int64_t>& cell_of);

@@ -26,6 +26,7 @@ struct FitSizes {
   double parameters = 0.0;  // per member
   double units = 0.0;       // outputs of all layers of a member, for one row
   double features = 0.0;    // p of all terms
+  double inputs = 0.0;      // columns that kernels read
   double pixels = 0.0;      // that networks on images hold of one row while they train
 };
 
@@ -77,6 +78,12 @@ struct Engine {
   std::shared_ptr<const FunctionPosterior> (*solve_again)(std::shared_ptr<Model> model, const Dataset& rows,
                                                           double amplitude, double noise_variance,
                                                           std::uint64_t seed) = nullptr;
+
+  // What `before` becomes when it is given further rows as well, kernels and noise s^2 held: what all rows together
+  // give. `model` is a copy of its own, which gets the new weights. Null where that takes rows that are not kept.
+  std::shared_ptr<const FunctionPosterior> (*take_in)(const FunctionPosterior& before, std::shared_ptr<Model> model,
+                                                      const Dataset& rows, double noise_variance,
+                                                      std::uint64_t seed) = nullptr;
 };
 
 std::vector<const Engine*> engines();               // those added at run time last

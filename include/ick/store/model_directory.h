@@ -21,10 +21,20 @@ namespace ick {
 // It appears whole or not at all. Nothing else is needed to predict.
 inline constexpr int kModelFormat = 5;
 
+// Rows that were taken in after the fit, parameters held.
+struct DataUpdate {
+  std::string path;  // as given
+  std::int64_t rows = 0;
+  std::uint32_t fingerprint = 0;
+};
+
 struct DataOrigin {
   std::string path;  // as given
   std::vector<std::string> columns;
   std::uint32_t fingerprint = 0;  // checksum of the table
+  std::vector<DataUpdate> updates = {};
+
+  std::int64_t rows_added() const;
 };
 
 // UsageError when there is something else than a model at `directory`, or anything beside its files in it: that is
@@ -46,6 +56,7 @@ struct StoredModel {
   int format = kModelFormat;
   std::string version;  // version of the program that wrote it
   std::string json;     // model.json as it stands
+  std::string directory;
 
   // For what only models of networks and kernels have; UsageError that `what` is for those when it is another.
   const CompositePredictor& composite(const std::string& what) const;

@@ -23,23 +23,21 @@ constexpr std::int64_t kMostRows = 8192;  // that the marginal likelihood is of
 
 class ExactPosterior : public FunctionPosterior {
  public:
-  // `mean` (P + 1) in float64 of the weights, which the model has in float32; undefined for a restored one.
-  ExactPosterior(std::shared_ptr<const Model> model, at::Tensor factor, at::Tensor mean = {})
-      : FunctionPosterior(std::move(model)), factor_(std::move(factor)), mean_(std::move(mean)) {}
+  ExactPosterior(std::shared_ptr<const Model> model, LinearPosterior weights)
+      : FunctionPosterior(std::move(model)), mean_(std::move(weights.mean)), factor_(std::move(weights.factor)) {}
 
   const Engine& engine() const override { return engine_named("exact"); }
 
-  FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
+  FunctionMoments at(const Batch& batch, const Likelihood&) const override {
     const at::Tensor phi = model().linear_features(batch.x)[0];  // (B, P + 1)
     const at::Tensor learned = at::linalg_solve_triangular(factor_, phi.t(), false).square().sum(0);
-    return {members(batch, likelihood).mean(0), learned + model().missed_variance(batch)[0]};
+    return {phi.mv(mean_), learned + model().missed_variance(batch)[0]};
   }
 
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     const at::Tensor phi = model().linear_features(batch.x)[0];
     const at::Tensor whitened = at::linalg_solve_triangular(factor_, phi.t(), false);  // (P + 1, B)
-    const at::Tensor mean = model()(batch).to(at::kDouble).mean(0);
-    return mean + function_normals(count, whitened.size(0), seed).matmul(whitened) +
+    return phi.mv(mean_) + function_normals(count, whitened.size(0), seed).matmul(whitened) +
            model().missed_variance(batch)[0].sqrt() * independent_normals(batch, count, seed);
   }
 
@@ -47,7 +45,6 @@ class ExactPosterior : public FunctionPosterior {
   std::vector<FunctionMoments> left_out(const Dataset& training, const std::vector<std::int64_t>& cell_of,
                                         const std::vector<LeftOut>& folds, double noise_variance) const override {
     const at::NoGradGuard no_grad;
-    if (!mean_.defined()) return {};
     std::vector<LinearSums> cells;
     for (const at::Tensor& rows : rows_of_cells(cell_of)) {
       cells.push_back(linear_sums(model(), training.subset(rows), noise_variance));
@@ -69,11 +66,12 @@ class ExactPosterior : public FunctionPosterior {
     return found;
   }
 
-  TensorState tensors() const override { return {{"factor", factor_}}; }
+  TensorState tensors() const override { return {{"mean", mean_}, {"factor", factor_}}; }
+  LinearPosterior weights() const { return {mean_, factor_}; }
 
  private:
+  at::Tensor mean_;    // (P + 1): the model's weights, which are in float32, to all digits
   at::Tensor factor_;  // lower factor of I + Phi'Phi / s^2: (P + 1, P + 1)
-  at::Tensor mean_;
 };
 
 }  // namespace
@@ -82,7 +80,7 @@ std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> m
                                                         double noise_variance) {
   const LinearPosterior posterior = linear_posterior(*model, rows, noise_variance);
   model->set_linear_weights(posterior.mean.unsqueeze(0));
-  return std::make_shared<ExactPosterior>(std::move(model), posterior.factor, posterior.mean);
+  return std::make_shared<ExactPosterior>(std::move(model), posterior);
 }
 
 void choose_kernels_only(const ModelSpec&, FitOptions& options, std::vector<Message>& remarks) {
@@ -154,14 +152,33 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
   return solve_features(stage.shared_model(), stage.training(), stage.standard_noise() * stage.standard_noise());
 }
 
+// As the model has them, in float32: all that older folders keep. (P + 1)
+at::Tensor weights_of(const Model& model) {
+  std::vector<at::Tensor> parts;
+  for (const NamedTensor& each : model.network_parameters()) parts.push_back(each.value.detach()[0].to(at::kDouble));
+  return at::cat(parts);
+}
+
 std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState& tensors, double,
                                                  bool) {
   const std::int64_t weights = model->features() + 1;
-  const at::Tensor factor = find_tensor(tensors, "factor");
+  const at::Tensor factor = find_tensor(tensors, "factor"), mean = find_tensor(tensors, "mean");
   const bool fits = factor.defined() && factor.dim() == 2 && factor.size(0) == weights && factor.size(1) == weights &&
                     factor.scalar_type() == at::kDouble;
   if (!fits) throw DataError("it does not hold the factor of " + std::to_string(weights) + " weights");
-  return std::make_shared<ExactPosterior>(std::move(model), factor);
+  if (!mean.defined()) return std::make_shared<ExactPosterior>(model, LinearPosterior{weights_of(*model), factor});
+  if (mean.dim() != 1 || mean.size(0) != weights || mean.scalar_type() != at::kDouble) {
+    throw DataError("it does not hold the mean of " + std::to_string(weights) + " weights");
+  }
+  return std::make_shared<ExactPosterior>(std::move(model), LinearPosterior{mean, factor});
+}
+
+std::shared_ptr<const FunctionPosterior> take_in(const FunctionPosterior& before, std::shared_ptr<Model> model,
+                                                 const Dataset& rows, double noise_variance, std::uint64_t) {
+  const LinearPosterior known = dynamic_cast<const ExactPosterior&>(before).weights();
+  const LinearPosterior all = linear_posterior(*model, rows, noise_variance, known);
+  model->set_linear_weights(all.mean.unsqueeze(0));
+  return std::make_shared<ExactPosterior>(std::move(model), all);
 }
 
 }  // namespace
@@ -177,6 +194,7 @@ Engine exact_engine() {
   engine.restore = restore;
   engine.solve_again = [](std::shared_ptr<Model> model, const Dataset& rows, double, double noise_variance,
                           std::uint64_t) { return solve_features(std::move(model), rows, noise_variance); };
+  engine.take_in = take_in;
   return engine;
 }
 

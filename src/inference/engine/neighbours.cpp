@@ -40,22 +40,42 @@ class NeighbourPosterior : public FunctionPosterior {
     return process_->left_out(cell_of, folds);
   }
   TensorState tensors() const override { return process_->tensors(); }
+  const NeighbourProcess& process() const { return *process_; }
 
  private:
   std::shared_ptr<const NeighbourProcess> process_;
 };
 
-std::shared_ptr<const FunctionPosterior> condition(const std::shared_ptr<Model>& model, const Dataset& rows,
-                                                   double noise_variance, std::uint64_t seed,
-                                                   const std::function<void()>& tick = {}) {
+// The variances of the rows' noise: (n)
+at::Tensor noise_of(const Dataset& rows, double noise_variance) {
   const at::Tensor weights = rows.row_weights(), error = rows.row_error();
   at::Tensor noise = at::full({rows.size()}, noise_variance, at::kDouble);
   if (error.defined()) noise = noise + error;
   if (weights.defined()) noise = noise / weights.to(at::kDouble);
-  auto process = std::make_shared<const NeighbourProcess>(model, rows.x_of(0, rows.size()), rows.targets(), noise,
-                                                          seed_for(seed, "neighbours"), tick);
+  return noise;
+}
+
+std::shared_ptr<const FunctionPosterior> posterior_of(const std::shared_ptr<Model>& model,
+                                                      std::shared_ptr<const NeighbourProcess> process) {
   model->set_linear_weights(process->weights().unsqueeze(0));
   return std::make_shared<NeighbourPosterior>(model, std::move(process));
+}
+
+std::shared_ptr<const FunctionPosterior> condition(const std::shared_ptr<Model>& model, const Dataset& rows,
+                                                   double noise_variance, std::uint64_t seed,
+                                                   const std::function<void()>& tick = {}) {
+  return posterior_of(model, std::make_shared<const NeighbourProcess>(model, rows.x_of(0, rows.size()), rows.targets(),
+                                                                      noise_of(rows, noise_variance),
+                                                                      seed_for(seed, "neighbours"), tick));
+}
+
+std::shared_ptr<const FunctionPosterior> take_in(const FunctionPosterior& before, std::shared_ptr<Model> model,
+                                                 const Dataset& rows, double noise_variance, std::uint64_t seed) {
+  const NeighbourProcess& known = dynamic_cast<const NeighbourPosterior&>(before).process();
+  return posterior_of(model,
+                      std::make_shared<const NeighbourProcess>(
+                          known, model, rows.x_of(0, rows.size()), rows.targets(), noise_of(rows, noise_variance),
+                          seed_for(seed, "neighbours after " + std::to_string(known.size()))));
 }
 
 // The share of the kernels' variance, or of the target's where that is less, that features do not carry.
@@ -166,9 +186,11 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
 }
 
 FitBytes bytes(const FitSizes& sizes, const FitOptions&) {
-  constexpr double kHeld = 4e8, kOfRow = 300.0;  // trees, neighbours and inputs of a row
+  constexpr double kHeld = 4e8, kOfRow = 150.0, kOfInput = 100.0;  // copies of inputs, coordinates, trees
+  constexpr double kManyInputs = 12.0, kOfGraph = 1000.0;          // links, where graphs are searched
+  const double of_row = kOfRow + kOfInput * sizes.inputs + (sizes.inputs > kManyInputs ? kOfGraph : 0.0);
   FitBytes all;
-  all.rows = std::min(kHeld, 16.0 * sizes.rows * sizes.features) + kOfRow * sizes.rows;
+  all.rows = std::min(kHeld, 16.0 * sizes.rows * sizes.features) + of_row * sizes.rows;
   return all;
 }
 
@@ -197,6 +219,7 @@ Engine neighbours_engine() {
   engine.restore = restore;
   engine.solve_again = [](std::shared_ptr<Model> model, const Dataset& rows, double, double noise_variance,
                           std::uint64_t seed) { return condition(model, rows, noise_variance, seed); };
+  engine.take_in = take_in;
   return engine;
 }
 
