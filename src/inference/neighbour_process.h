@@ -31,8 +31,8 @@ class NeighbourProcess {
 
   // (B) each, of the function. `admits`: which rows may be neighbours; all when empty.
   FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;
-  // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, given the training rows and those drawn
-  // before that tell most.
+  // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, in a random order, given the training rows
+  // and those drawn before that tell most. UsageError when these rows and draws do not fit into memory.
   at::Tensor draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed, const at::Tensor& normals) const;
 
   TensorState tensors() const;
@@ -51,9 +51,10 @@ class NeighbourProcess {
   int most_before() const;                       // of a row in the order
   at::Tensor phi_of(const at::Tensor& x) const;  // (B, F + 1): features that are used, and one
   Whitened whiten(const NeighbourSearch& search, std::int64_t first, std::int64_t count) const;
-  // c (B, most), variance (B) of rows with these neighbours
-  std::pair<at::Tensor, at::Tensor> condition(const at::Tensor& x, const at::Tensor& phi,
+  // c (B, most), variance (B) of rows with these neighbours, among `rows`
+  std::pair<at::Tensor, at::Tensor> condition(const NeighbourRows& rows, const at::Tensor& x, const at::Tensor& phi,
                                               const NeighbourSearch::Found& found, int most) const;
+  NeighbourRows training_rows() const;
 
   std::shared_ptr<const Model> model_;
   NeighbourKernel kernel_;

@@ -35,6 +35,8 @@ class FunctionPosterior {
   // gives the same functions for any rows. Their moments are those of at(), as many members as there are.
   virtual at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                            std::uint64_t seed) const = 0;
+  // Rows of two calls of draws() would not go together as those of one: all have to be asked for at once.
+  virtual bool draws_rows_together() const { return false; }
 
   // What a model folder keeps of it besides the model's weights.
   virtual TensorState tensors() const { return {}; }

@@ -35,6 +35,7 @@ class NeighbourPosterior : public FunctionPosterior {
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     return process_->draws(batch.x, count, seed, independent_normals(batch, count, seed));
   }
+  bool draws_rows_together() const override { return true; }
   TensorState tensors() const override { return process_->tensors(); }
 
  private:
