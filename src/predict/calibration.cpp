@@ -93,7 +93,7 @@ double Calibration::half_width(double level) const {
     const double share = std::min(1.0, wanted);
     const double m = static_cast<double>(scores_.size());
     const auto k = static_cast<std::size_t>(std::clamp(std::ceil((share - kSlack) * m), 1.0, m));
-    const double own = blocks_ < kManyBlocks ? normal_quantile(0.5 + 0.5 * level) : 0.0;
+    const double own = blocks_ < kManyBlocks || !knows(level) ? normal_quantile(0.5 + 0.5 * level) : 0.0;
     return std::max(own, scores_[k - 1]);
   }
   if (!knows(level)) {
@@ -105,6 +105,11 @@ double Calibration::half_width(double level) const {
   // The least j with ceil(j n / m) >= k; k itself where all scores are kept.
   const std::int64_t j = (k - 1) * std::ssize(scores_) / rows_ + 1;
   return scores_[static_cast<std::size_t>(j - 1)];
+}
+
+Calibration::Basis Calibration::basis(double level) const {
+  if (knows(level)) return Basis::calibrated;
+  return half_width(level) > Calibration().half_width(level) ? Basis::widened : Basis::own;
 }
 
 }  // namespace ick
