@@ -126,8 +126,8 @@ int run_evaluate(const EvaluateRequest& request) {
   const Evaluation evaluation = model.evaluate(table, request.level, &notes);
   for (const std::string& sentence : sentences(notes)) fmt::print(stderr, "{}\n", sentence);
   if (!model.interval_calibration().knows(request.level)) {
-    fmt::print(stderr, "{} are not calibrated: {}\n", classes ? "sets" : "intervals",
-               too_few_rows(model.interval_calibration(), request.level));
+    fmt::print(stderr, "{} are {}\n", classes ? "sets" : "intervals",
+               uncalibrated_text(model.interval_calibration(), request.level, classes));
   }
   const std::vector<Coverage> coverage = coverage_of(evaluation, table, by);
   // Sets promise to cover at least so much: the most probable class alone may be right more often.
@@ -136,6 +136,7 @@ int run_evaluate(const EvaluateRequest& request) {
   if (request.json) {
     const nlohmann::json all = classes ? to_json(evaluation.class_scores) : to_json(evaluation.scores);
     nlohmann::ordered_json out = to_json(request, all, coverage, passed);
+    out["basis"] = basis_name(model.interval_calibration(), request.level, classes);
     if (classes) out["classes"] = model.classes();
     fmt::print("{}\n", out.dump(2));
   } else {

@@ -40,29 +40,47 @@ std::string dispersion_text(const Likelihood& likelihood) {
   return at_two.slope == 2.0 ? "variance over mean; 1: Poisson" : "variance over mean^2";
 }
 
-// What an interval of the likelihood spans: so many standard deviations, or the quantiles of so many.
-std::string interval_text(const Likelihood& likelihood, const Calibration& calibration, const std::string& parts) {
+// What an interval spans: so many standard deviations of the (transformed) target, or the quantiles of so many.
+std::string interval_text(const CompositePredictor& model, const std::string& parts) {
+  const Calibration& calibration = model.calibration;
+  const bool symmetric = model.likelihood->symmetric;
+  const Transform& transform = *model.encoder.transform;
+  const std::string of = transform.name.empty() ? "" : " of " + transformed(transform, model.encoder.target.name);
+  const double width = calibration.half_width(kLevel);
   const std::string span =
-      fmt::format(fmt::runtime(likelihood.symmetric ? "mean +- {:.3f} sd" : "quantiles at +- {:.3f}"),
-                  calibration.half_width(kLevel));
-  if (!calibration.knows(kLevel)) {
-    const bool own = calibration.half_width(kLevel) <= Calibration().half_width(kLevel);
-    return fmt::format("{}, {}: {}", span, own ? "the model's own" : "widened by rows left out",
-                       too_few_rows(calibration, kLevel));
-  }
+      symmetric ? fmt::format("mean +- {:.3f} sd{}", width, of) : fmt::format("quantiles at +- {:.3f}", width);
+  if (!calibration.knows(kLevel)) return span + ", " + uncalibrated_text(calibration, kLevel, false);
   const std::string rows = count_text(calibration.rows(), "validation row");
   const std::string on = !parts.empty() ? fmt::format("{} left out in turn, {} rows", parts, calibration.rows())
                          : calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of " + rows
                                                     : rows;
-  return fmt::format("{}, calibrated on {} ({}: 1.645)", span, on, likelihood.symmetric ? "Gaussian" : "uncalibrated");
+  return fmt::format("{}, calibrated on {} ({}: 1.645)", span, on, symmetric ? "Gaussian" : "uncalibrated");
 }
 
-nlohmann::json calibration_json(const Calibration& calibration) {
-  nlohmann::json json = {
-      {"rows", calibration.rows()}, {"blocks", calibration.blocks()}, {"calibrated", calibration.knows(kLevel)}};
-  for (const double level : {0.5, 0.8, 0.9, 0.95})
-    json["half_width"][number_text(level)] = calibration.half_width(level);
+nlohmann::json calibration_json(const CompositePredictor& model) {
+  const Calibration& calibration = model.calibration;
+  const bool classes = model.likelihood->has_classes();
+  nlohmann::json json = {{"rows", calibration.rows()}, {"blocks", calibration.blocks()}};
+  for (const double level : {0.5, 0.8, 0.9, 0.95}) {
+    const std::string name = number_text(level);
+    json["basis"][name] = basis_name(calibration, level, classes);
+    json[classes ? "least_probability" : "half_width"][name] =
+        classes ? 1.0 - model.threshold(level) : calibration.half_width(level);
+  }
   return json;
+}
+
+// Validation scores are of the model's own intervals.
+const char* before_text(const Calibration& calibration) {
+  switch (calibration.basis(kLevel)) {
+    case Calibration::Basis::calibrated:
+      return " before calibration";
+    case Calibration::Basis::widened:
+      return " before it was widened";
+    case Calibration::Basis::own:
+      break;
+  }
+  return "";
 }
 
 }  // namespace
@@ -71,11 +89,24 @@ std::string count_text(std::int64_t count, const std::string& word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-std::string too_few_rows(const Calibration& calibration, double level) {
-  return fmt::format("{} cannot calibrate an interval of {}%, {} can",
-                     calibration.blocks() > 0 ? count_text(calibration.blocks(), "block") + " of validation rows"
-                                              : count_text(calibration.rows(), "validation row"),
-                     number_text(100.0 * level), Calibration::rows_needed(level));
+std::string uncalibrated_text(const Calibration& calibration, double level, bool classes) {
+  const bool widened = calibration.basis(level) == Calibration::Basis::widened;
+  const std::string rows = calibration.blocks() > 0
+                               ? fmt::format("{} worth {:.0f} independent rows",
+                                             count_text(calibration.blocks(), "block"), calibration.effective())
+                               : count_text(calibration.rows(), "validation row");
+  return fmt::format("{}: {} cannot calibrate {} of {}%, {} can",
+                     classes   ? "of all classes"
+                     : widened ? "wider than the model's own"
+                               : "the model's own",
+                     rows, classes ? "sets" : "an interval", number_text(100.0 * level),
+                     Calibration::rows_needed(level));
+}
+
+std::string basis_name(const Calibration& calibration, double level, bool classes) {
+  const Calibration::Basis basis = calibration.basis(level);
+  if (basis == Calibration::Basis::calibrated) return "calibrated";
+  return classes ? "all classes" : basis == Calibration::Basis::widened ? "widened" : "own";
 }
 
 std::string scores_text(const Scores& s) {
@@ -143,7 +174,7 @@ void print_uncertainty(const CompositePredictor& model, const std::string& parts
          model.calibration.knows(kLevel)
              ? fmt::format("classes of probability {:.3f} or more, calibrated on {}", 1.0 - model.threshold(kLevel),
                            count_text(model.calibration.rows(), "validation row"))
-             : "all classes, not calibrated: " + too_few_rows(model.calibration, kLevel));
+             : uncalibrated_text(model.calibration, kLevel, true));
     return;
   }
   line("likelihood", std::string(model.likelihood->name));
@@ -156,7 +187,7 @@ void print_uncertainty(const CompositePredictor& model, const std::string& parts
              "{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
              transform.name.empty() ? "" : fmt::format(" (of {}({}))", transform.name, model.encoder.target.name)));
   }
-  line("90% interval", interval_text(*model.likelihood, model.calibration, parts));
+  line("90% interval", interval_text(model, parts));
 }
 
 }  // namespace
@@ -186,7 +217,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     }
     out["kernels"] = to_json(fit.model.parameters());
     out["posterior"] = fit.model.posterior->engine().name;
-    if (!fit.model.likelihood->has_classes()) out["calibration"] = calibration_json(fit.model.calibration);
+    out["calibration"] = calibration_json(fit.model);
     fmt::print("{}\n", out.dump(2));
     return;
   }
@@ -200,7 +231,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   };
   if (report.validation) {  // whose rows the interval was then calibrated on
     said("validation", report.validation_split, report.validation->rows, report.validation,
-         fit.model.calibration.knows(kLevel) ? " before calibration" : "");
+         before_text(fit.model.calibration));
   }
   if (report.holdout) said("holdout", report.holdout_split, report.holdout_rows, report.holdout);
   if (report.class_validation) {

@@ -14,8 +14,11 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
 void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
 
 std::string count_text(std::int64_t count, const std::string& word);  // "3 rows"
-// "3 validation rows cannot calibrate an interval of 90%, 9 can"
-std::string too_few_rows(const Calibration& calibration, double level);
+// What intervals, or sets of classes, are where rows are too few to calibrate them, and why: "the model's own: 3
+// validation rows cannot calibrate an interval of 90%, 9 can". A line that begins with "intervals are", or "sets are".
+std::string uncalibrated_text(const Calibration& calibration, double level, bool classes);
+// The same for scripts: "calibrated", "widened" or "own", for sets "calibrated" or "all classes".
+std::string basis_name(const Calibration& calibration, double level, bool classes);
 
 // "rmse 2.61, mae 2.03, ..." on one line
 std::string scores_text(const Scores& scores);

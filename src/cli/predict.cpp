@@ -342,8 +342,9 @@ int run_predict(const PredictRequest& request) {
   }
   const Calibration& calibration = model.interval_calibration();
   if (!calibration.knows(request.wanted.level)) {
-    fmt::print(stderr, "{} are not calibrated: {}\n", !model.classes().empty() ? "sets" : "intervals",
-               too_few_rows(calibration, request.wanted.level));
+    const bool classes = !model.classes().empty();
+    fmt::print(stderr, "{} are {}\n", classes ? "sets" : "intervals",
+               uncalibrated_text(calibration, request.wanted.level, classes));
   }
   if (request.wanted.support && sources.empty()) {
     fmt::print(stderr, "no column of support: {}\n",

@@ -6,6 +6,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/inference/engine.h"
+#include "model/named_columns.h"
 
 // The choices that a user may leave open, and what cannot be chosen together.
 namespace ick {
@@ -24,6 +25,16 @@ bool has_attention(const ModelSpec& spec) {
     return std::any_of(term.networks.begin(), term.networks.end(),
                        [](const NetworkSpec& network) { return network.name == "vit" || network.name == "deepvit"; });
   });
+}
+
+// Columns that a split goes by. That of `last` need not be said: it is the table's time.
+std::vector<std::string> columns_of(const Split& split, const Table& table) {
+  std::vector<std::string> names = split.columns;
+  if (split.kind != Split::Kind::last || !names.empty()) return names;
+  for (const Column& column : table.columns) {
+    if (column.info.type == ColumnType::time) names.push_back(column.info.name);
+  }
+  return names;
 }
 
 // Closed forms are of Gaussian noise.
@@ -138,6 +149,18 @@ void choose_likelihood(const Table& table, const Formula& formula, const std::ve
     throw UsageError(asked + " has no noise of its own; leave " + setting("noise") + ", " + setting("noise_formula") +
                      " and " + setting("perturbation", "noise") + " out");
   }
+}
+
+std::vector<std::string> columns_for(const Formula& formula, const Table& table, const FitOptions& options,
+                                     std::vector<std::string>* left_out) {
+  std::vector<std::string> apart = columns_of(options.holdout, table);
+  if (options.validation) add_new(apart, columns_of(*options.validation, table));
+  const std::vector<std::string> named = named_columns(formula);
+  std::erase_if(apart, [&](const std::string& name) { return contains(named, name); });
+  std::vector<std::string> columns = table.names();
+  std::erase_if(columns, [&](const std::string& name) { return contains(apart, name); });
+  if (left_out != nullptr && has_rest(formula)) *left_out = apart;
+  return columns;
 }
 
 // Some thousands of steps suffice for what a network of this size can learn; few rows get more epochs and more

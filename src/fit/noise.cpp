@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "fit/choices.h"
 #include "ick/base/error.h"
+#include "ick/base/text.h"
 #include "ick/base/transform.h"
 #include "inference/golden_section.h"
 
@@ -29,8 +31,8 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
   return std::exp(0.5 * golden_section(best - step, best + step, 1e-6, cost));
 }
 
-ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text) {
-  const Formula formula = parse_formula(text);
+ModelSpec parse_noise_formula(const Table& table, const std::string& target, const FitOptions& options) {
+  const Formula formula = parse_formula(options.noise_formula);
   if (formula.target != "sigma" || !formula.transform.empty()) {
     const std::string found = transformed(*find_transform(formula.transform), formula.target);
     throw UsageError("found a formula of " + found + "; expected sigma ~ ...");
@@ -42,7 +44,7 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
     throw UsageError("the table has a column named sigma, which here means the noise; rename the column");
   }
   std::vector<std::string> columns = {"sigma"};
-  for (const std::string& name : table.names()) {
+  for (const std::string& name : columns_for(formula, table, options)) {
     if (name != target) columns.push_back(name);
   }
   ModelSpec spec = make_spec(formula, columns);
@@ -59,8 +61,13 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
 std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,
                                                           const FitOptions& options, const Unseen& unseen,
                                                           const FitHooks& hooks) {
+  Formula logarithm = parse_formula(options.noise_formula);
+  logarithm.transform = "log";
   Table rows = select_rows(table, unseen.rows.rows);
-  std::erase_if(rows.columns, [&](const Column& column) { return column.info.name == target; });
+  const std::vector<std::string> readable = columns_for(logarithm, table, options);
+  std::erase_if(rows.columns, [&](const Column& column) {
+    return column.info.name == target || !contains(readable, column.info.name);
+  });
   const at::Tensor squares = (unseen.y - unseen.mean).square();
   constexpr double kLeastShare = 1e-6, kLeast = 1e-300;  // a residual of zero has no logarithm
   const double least = kLeastShare * squares.mean().item<double>();
@@ -83,8 +90,6 @@ std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, co
       hooks.progress(progress);
     };
   }
-  Formula logarithm = parse_formula(options.noise_formula);
-  logarithm.transform = "log";
   return std::make_shared<CompositePredictor>(fit_model(rows, logarithm, own, quiet).model);
 }
 

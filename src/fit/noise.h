@@ -25,7 +25,7 @@ double fit_noise(const at::Tensor& mean, const at::Tensor& variance, const at::T
                  double unit, const at::Tensor& weights = {});
 
 // sigma ~ ..., for a table with this target. UsageError or DataError when it cannot be.
-ModelSpec parse_noise_formula(const Table& table, const std::string& target, const std::string& text);
+ModelSpec parse_noise_formula(const Table& table, const std::string& target, const FitOptions& options);
 
 // A model of log (y - m)^2, fitted on these rows of the table. Its mean is log sigma^2, up to a constant.
 std::shared_ptr<const CompositePredictor> fit_noise_model(const Table& table, const std::string& target,

@@ -186,7 +186,7 @@ std::vector<bool> rows_with_noise(const Table& table, const std::string& target,
     throw UsageError(setting("noise") + " and " + setting("noise_formula") +
                      " both say what the noise is; leave one out");
   try {
-    const ModelSpec spec = parse_noise_formula(table, target, options.noise_formula);
+    const ModelSpec spec = parse_noise_formula(table, target, options);
     return readable_rows(table, encoder_plan(spec, options), usable);
   } catch (const UsageError& error) {
     throw UsageError(place + error.message().marked());
@@ -232,7 +232,8 @@ void say_constant_columns(const Table& table, FitPlan& plan) {
 
 FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
   FitPlan plan;
-  plan.spec = make_spec(formula, table.names());
+  std::vector<std::string> left_out;
+  plan.spec = make_spec(formula, columns_for(formula, table, options, &left_out));
   plan.options = options;
   std::vector<bool> usable = having_target(table, formula.target);
   if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
@@ -272,12 +273,15 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   choose_options(plan.spec, count_of(plan.training), plan);
   check_noise(plan);
   if (count_of(plan.validation) == 0) {
-    const bool known = !engine_named(plan.options.posterior).trains || plan.options.noise > 0.0 ||
-                       likelihood_of(plan.options).has_classes();
-    plan.remarks.push_back(known
-                               ? "no validation rows: intervals are not calibrated"
-                               : "no validation rows: the noise comes from rows the model has learned from and is too "
-                                 "small, and intervals are not calibrated");
+    const bool known = !engine_named(plan.options.posterior).trains || plan.options.noise > 0.0;
+    plan.remarks.push_back(likelihood_of(plan.options).has_classes() ? "no validation rows: sets hold all classes"
+                           : known ? "no validation rows: intervals are the model's own"
+                                   : "no validation rows: the noise comes from rows the model has learned from and is "
+                                     "too small, and intervals, which are the model's own, are too narrow");
+  }
+  if (!left_out.empty()) {
+    plan.remarks.push_back("\".\" leaves out " + join_words(left_out) +
+                           ", by which rows are set apart; a column that the formula names is read all the same");
   }
   say_constant_columns(table, plan);
   const double free = free_bytes();

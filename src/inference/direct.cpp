@@ -98,8 +98,7 @@ LinearPosterior linear_posterior(const Model& model, const Dataset& rows, double
   at::NoGradGuard no_grad;
   const LinearSums sums = linear_sums(model, rows, noise_variance, before.mean);
   const bool further = before.mean.defined();
-  const at::Tensor known =
-      further ? before.factor.matmul(before.factor.t()) : at::eye(sums.right.size(0), at::kDouble);
+  const at::Tensor known = further ? before.factor.matmul(before.factor.t()) : at::eye(sums.right.size(0), at::kDouble);
   const at::Tensor factor = lower_factor(known + sums.precision);
   const at::Tensor moved = at::cholesky_solve(sums.right.unsqueeze(1), factor).squeeze(1);
   return {further ? before.mean + moved : moved, factor};

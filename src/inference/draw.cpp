@@ -169,19 +169,22 @@ PairWeights draws(const Rows& features, const Dataset& rows, const Scales& scale
 }  // namespace
 
 // Through the eigenvalues of G: on a grid of lambda with ten steps to a factor of ten, v at its best for each; or,
-// where s^2 is given, on the same grid of s^2 / v.
-Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance) {
+// where s^2 or v is given, on the same grid of s^2 / v.
+Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance,
+                   std::optional<double> amplitude) {
+  if (noise_variance && amplitude) return {*amplitude, *noise_variance};
   const auto [values, vectors] = at::linalg_eigh(gram);
   const at::Tensor eigenvalues = values.clamp_min(0.0), turned = vectors.t().mv(y).square();
   const double size = gram.diagonal().mean().item<double>();
   const auto n = static_cast<double>(y.size(0));
   Scales best;
   double lowest = HUGE_VAL;
-  for (double power = noise_variance ? -9.0 : -6.0; power <= 1.0; power += 0.1) {
+  const bool given = noise_variance || amplitude;  // v may then be far from its best
+  for (double power = given ? -9.0 : -6.0; power <= (amplitude ? 3.0 : 1.0); power += 0.1) {
     const double lambda = size * std::pow(10.0, power);
     const at::Tensor total = eigenvalues + lambda;
     const double explained = (turned / total).sum().item<double>();
-    const double v = noise_variance ? *noise_variance / lambda : explained / n;
+    const double v = amplitude ? *amplitude : noise_variance ? *noise_variance / lambda : explained / n;
     const double cost = n * std::log(v) + total.log().sum().item<double>() + explained / v;
     if (cost < lowest) lowest = cost, best = {v, v * lambda};
   }
@@ -189,12 +192,12 @@ Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<do
 }
 
 Scales find_scales(const Model& model, LinearKind kind, const Dataset& rows, std::uint64_t seed,
-                   std::optional<double> noise_variance) {
+                   std::optional<double> noise_variance, std::optional<double> amplitude) {
   at::NoGradGuard no_grad;
   constexpr std::int64_t kMostMembers = 20;  // of the mean: their Gram matrices differ by the inverse root of the width
   const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "scale rows")));
   const Pairs pairs = Rows(model, kind, LayerPrior::start, few).of_members(0, std::min(kMostMembers, model.members()));
-  return find_scales(gram(pairs, pairs).mean(0), few.y, noise_variance);
+  return find_scales(gram(pairs, pairs).mean(0), few.y, noise_variance, amplitude);
 }
 
 void draw_last_layers(Model& model, const Dataset& rows, const Scales& scales, std::uint64_t seed, const Tick& tick) {

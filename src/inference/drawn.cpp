@@ -5,6 +5,7 @@
 #include "base/stopwatch.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/kernel/table.h"
 #include "inference/bilinear.h"
 #include "inference/drawn.h"
 #include "inference/engines.h"
@@ -55,15 +56,38 @@ void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<Messag
   }
 }
 
+namespace {
+
+// The first variance of a product is its scale; further ones are pure numbers.
+bool mentions_scale(const KernelProduct& product) {
+  for (const KernelSpec& kernel : product) {
+    for (const ParameterDeclaration& each : find_kernel(kernel.name, kernel.sphere, kernel.position).parameters) {
+      if (each.unit == Unit::target_squared) return kernel.find(each.name) != nullptr;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool states_scale(const ModelSpec& spec) {
+  return std::any_of(spec.terms.begin(), spec.terms.end(), [](const TermSpec& term) {
+    return std::any_of(term.kernels.begin(), term.kernels.end(), mentions_scale);
+  });
+}
+
 void prepare_draws(Stage& stage, const StageRun& run, LinearKind kind) {
   stage.make_model();
+  const std::optional<double> amplitude = states_scale(stage.model().spec()) ? std::optional(1.0) : std::nullopt;
   if (run.from != nullptr) {
     stage.take_kernels(*run.from);
     stage.take_scales(run.from->scales());
+    // What is stated is in the target's units already, which rows of another number measure otherwise.
+    if (amplitude) stage.set_scales({*amplitude, stage.standard_scales().noise_variance});
   } else {
     stage.warm_up();
-    stage.set_scales(
-        find_scales(stage.model(), kind, stage.training(), stage.options().seed, stage.stated_noise_variance()));
+    stage.set_scales(find_scales(stage.model(), kind, stage.training(), stage.options().seed,
+                                 stage.stated_noise_variance(), amplitude));
   }
   stage.set_noise(std::sqrt(stage.standard_scales().noise_variance));
   stage.say("draws");

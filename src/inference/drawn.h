@@ -13,6 +13,10 @@ namespace ick {
 FunctionMoments moments_of_draws(const at::Tensor& f);                                 // f (E, B)
 at::Tensor some_members(const at::Tensor& f, std::int64_t count, std::uint64_t seed);  // (S, B)
 
+// The formula says something of the variance of a kernel, which is in the target's units, squared: the amplitude v then
+// is one, for all terms, and a network without a kernel has its share of the target's variance.
+bool states_scale(const ModelSpec& spec);
+
 // The model, its kernels and scales: from an earlier stage, or found.
 void prepare_draws(Stage& stage, const StageRun& run, LinearKind kind);
 

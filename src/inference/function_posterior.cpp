@@ -56,7 +56,9 @@ at::Tensor draws_at(const FunctionPosterior& posterior, const Likelihood& likeli
                     std::int64_t count, std::uint64_t seed) {
   at::NoGradGuard no_grad;
   at::Tensor all = at::empty({count, rows.size()}, at::kDouble);
-  const std::int64_t block = block_of(rows, std::max(count, posterior.model().members()));
+  const std::int64_t block = posterior.draws_rows_together()
+                                 ? std::max<std::int64_t>(1, rows.size())
+                                 : block_of(rows, std::max(count, posterior.model().members()));
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const std::int64_t some = std::min(block, rows.size() - first);
     all.narrow(1, first, some).copy_(posterior.draws(batch_of(rows, first, some), likelihood, count, seed));

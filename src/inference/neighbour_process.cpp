@@ -10,8 +10,10 @@
 #include <numeric>
 
 #include "ick/base/error.h"
+#include "ick/base/memory.h"
 #include "ick/base/parallel.h"
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
 #include "model/lower_factor.h"
@@ -176,14 +178,18 @@ void NeighbourProcess::prepare() {
   z_ = phi_.narrow(1, 0, features_).contiguous();
 }
 
-std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const at::Tensor& x, const at::Tensor& phi,
+NeighbourRows NeighbourProcess::training_rows() const {
+  return {inputs_.data(), z_.data_ptr<double>(), noise_.data_ptr<double>(), kernel_.inputs,
+          static_cast<int>(features_)};
+}
+
+std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const NeighbourRows& rows, const at::Tensor& x,
+                                                              const at::Tensor& phi,
                                                               const NeighbourSearch::Found& found, int most) const {
   const std::int64_t count = x.size(0);
   const std::vector<double> own = kernel_.inputs_of(x);
   const at::Tensor own_z = phi.narrow(1, 0, features_).contiguous();
   at::Tensor weights = at::empty({count, most}, at::kDouble), variance = at::empty({count}, at::kDouble);
-  const NeighbourRows rows{inputs_.data(), z_.data_ptr<double>(), noise_.data_ptr<double>(), kernel_.inputs,
-                           static_cast<int>(features_)};
   constexpr std::int64_t kRows = 32;  // a task
   parallel(static_cast<int>((count + kRows - 1) / kRows), [&](int task, int) {
     const std::int64_t first = task * kRows, many = std::min(kRows, count - first);
@@ -205,7 +211,7 @@ NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& searc
   const std::vector<std::int64_t> before(rows.data_ptr<std::int64_t>(), rows.data_ptr<std::int64_t>() + count);
   const at::Tensor x = x_.index_select(0, rows), phi = phi_.index_select(0, rows);
   const NeighbourSearch::Found found = search(x, most, before, admits);
-  const auto [c, variance] = condition(x, phi, found, most);
+  const auto [c, variance] = condition(training_rows(), x, phi, found, most);
   const at::Tensor d = variance + noise_.index_select(0, rows), scale = d.rsqrt();
   const at::Tensor y_near = rows_at(y_, found.rows).view({count, most});
   const at::Tensor phi_near = rows_at(phi_, found.rows).view({count, most, features_ + 1});
@@ -220,7 +226,7 @@ FunctionMoments NeighbourProcess::predict(const at::Tensor& x, const NeighbourSe
                                           const Weights& weights) const {
   const std::int64_t count = x.size(0);
   const at::Tensor phi = phi_of(x);
-  const auto [c, variance] = condition(x, phi, found, most);
+  const auto [c, variance] = condition(training_rows(), x, phi, found, most);
   const at::Tensor residual_near = rows_at(weights.residual, found.rows).view({count, most});
   const at::Tensor mean = phi.mv(weights.mean) + (c * residual_near).sum(1);
   std::vector<at::Tensor> parts;
@@ -339,52 +345,83 @@ std::vector<FunctionMoments> NeighbourProcess::left_out(const std::vector<std::i
   return found;
 }
 
+// With weights w of a draw, rows of r given the residuals of training rows T and of rows D drawn before:
+//   r_i = c_T'(y_T - Phi_T w) + c_D' r_D + sqrt(variance) e_i,   f_i = phi_i'w + r_i
+// c and the variance are the same for all draws.
 at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed,
                                    const at::Tensor& normals) const {
   const at::NoGradGuard no_grad;
   const std::int64_t rows = x.size(0), n = size(), width = features_ + 1;
-  const int near = static_cast<int>(std::min<std::int64_t>(most(), n)), most = near + near / 2;
+  const int near = static_cast<int>(std::min<std::int64_t>(most(), n)), of_drawn = most() / 2, all = near + of_drawn;
+  const double needed = 8.0 * (static_cast<double>(n + 2 * rows) * static_cast<double>(width) +
+                               static_cast<double>(rows) * static_cast<double>(4 * count + 3 * all));
+  if (needed > free_bytes()) {
+    throw UsageError(std::to_string(count) + " draws of " + std::to_string(rows) +
+                     " rows that go together would take about " + number_text(std::ceil(needed / 1e8) / 10.0) +
+                     " GB of memory, and " + number_text(std::floor(free_bytes() / 1e8) / 10.0) +
+                     " GB are free; ask for fewer rows or draws");
+  }
   // w of each draw: mean + L^-T normal
   const at::Tensor w =
       learned_.mean.unsqueeze(1) + at::linalg_solve_triangular(learned_.factor.t(),
                                                                function_normals(count, width, seed).t().contiguous(),
                                                                true);  // (F + 1, S)
-  const at::Tensor phi = phi_of(x), trend = phi.matmul(w);             // (B, S)
+  const at::Tensor order = shuffled(rows, seed), own = x.index_select(0, order).contiguous();
+  const at::Tensor phi = phi_of(own);
   // training rows and, after them, rows drawn
   const at::Tensor all_z = at::cat({z_, phi.narrow(1, 0, features_)}).contiguous();
   const at::Tensor all_noise = at::cat({noise_, at::full({rows}, kLeastVariance, at::kDouble)});
   std::vector<double> inputs = inputs_;
-  const std::vector<double> own = kernel_.inputs_of(x);
-  inputs.insert(inputs.end(), own.begin(), own.end());
+  const std::vector<double> own_inputs = kernel_.inputs_of(own);
+  inputs.insert(inputs.end(), own_inputs.begin(), own_inputs.end());
   const NeighbourRows everything{inputs.data(), all_z.data_ptr<double>(), all_noise.data_ptr<double>(), kernel_.inputs,
                                  static_cast<int>(features_)};
-  const NeighbourSearch::Found trained = (*search_)(x, near);
-  const NeighbourSearch among(kernel_, x, /*ordered=*/true);
-  std::vector<std::int64_t> before(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) before[static_cast<std::size_t>(i)] = i;
-  const NeighbourSearch::Found drawn = among(x, near / 2, before);
+  const NeighbourSearch among(kernel_, own, /*ordered=*/true);
 
-  at::Tensor residual = at::empty({rows, count}, at::kDouble);  // r of the rows drawn
-  const at::Tensor training_trend = {};
-  std::vector<double> c(static_cast<std::size_t>(most));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::vector<std::int64_t> group(trained.rows.begin() + i * near,
-                                    trained.rows.begin() + i * near + trained.counts[static_cast<std::size_t>(i)]);
-    for (int j = 0; j < drawn.counts[static_cast<std::size_t>(i)]; ++j) {
-      group.push_back(n + drawn.rows[static_cast<std::size_t>(i * (near / 2) + j)]);
+  at::Tensor residual = at::empty({rows, count}, at::kDouble);  // r
+  const std::int64_t at_once = rows_at_once(near, features_);
+  for (std::int64_t first = 0; first < rows; first += at_once) {
+    const std::int64_t many = std::min(at_once, rows - first);
+    const at::Tensor some = own.narrow(0, first, many);
+    std::vector<std::int64_t> before(static_cast<std::size_t>(many));
+    std::iota(before.begin(), before.end(), first);
+    const NeighbourSearch::Found trained = (*search_)(some, near), drawn = among(some, of_drawn, before);
+    NeighbourSearch::Found both{std::vector<std::int64_t>(static_cast<std::size_t>(many * all), -1),
+                                std::vector<int>(static_cast<std::size_t>(many))};
+    for (std::int64_t i = 0; i < many; ++i) {
+      const auto q = static_cast<std::size_t>(i);
+      std::int64_t* to = std::copy_n(trained.rows.begin() + i * near, trained.counts[q], both.rows.data() + i * all);
+      std::transform(drawn.rows.begin() + i * of_drawn, drawn.rows.begin() + i * of_drawn + drawn.counts[q], to,
+                     [&](std::int64_t row) { return n + row; });
+      both.counts[q] = trained.counts[q] + drawn.counts[q];
     }
-    const Conditional target{inputs.data() + (n + i) * kernel_.inputs, all_z.data_ptr<double>() + (n + i) * features_,
-                             group.data(), static_cast<int>(group.size())};
-    double variance = 0.0;
-    kernel_.conditionals(theta_.data(), everything, &target, 1, most, c.data(), &variance);
-    at::Tensor sum = at::zeros({count}, at::kDouble);
-    for (std::size_t j = 0; j < group.size(); ++j) {
-      const std::int64_t row = group[j];
-      sum += c[j] * (row < n ? y_[row] - phi_[row].matmul(w) : residual[row - n]);
+    const auto [c, variance] = condition(everything, some, phi.narrow(0, first, many), both, all);
+    at::Tensor c_trained = at::zeros({many, near}, at::kDouble);
+    for (std::int64_t i = 0; i < many; ++i) {
+      std::copy_n(c.data_ptr<double>() + i * all, trained.counts[static_cast<std::size_t>(i)],
+                  c_trained.data_ptr<double>() + i * near);
     }
-    residual[i] = sum + std::sqrt(variance) * normals.select(1, i);
+    const at::Tensor y_near = rows_at(y_, trained.rows).view({many, near});
+    const at::Tensor phi_near = rows_at(phi_, trained.rows).view({many, near, width});
+    const at::Tensor r = residual.narrow(0, first, many);
+    r.copy_((c_trained * y_near).sum(1, true) - c_trained.unsqueeze(1).bmm(phi_near).squeeze(1).matmul(w));
+    const at::Tensor e = normals.index_select(1, order.narrow(0, first, many)).t().contiguous();  // (b, S)
+    for (std::int64_t i = 0; i < many; ++i) {
+      const auto q = static_cast<std::size_t>(i);
+      double* const to = r.data_ptr<double>() + i * count;
+      const double* const normal = e.data_ptr<double>() + i * count;
+      const double sd = std::sqrt(variance.data_ptr<double>()[i]);
+      for (std::int64_t s = 0; s < count; ++s) to[s] += sd * normal[s];
+      for (int j = 0; j < drawn.counts[q]; ++j) {
+        const double weight = c.data_ptr<double>()[i * all + trained.counts[q] + j];
+        const double* const from =
+            residual.data_ptr<double>() + drawn.rows[static_cast<std::size_t>(i * of_drawn + j)] * count;
+        for (std::int64_t s = 0; s < count; ++s) to[s] += weight * from[s];
+      }
+    }
   }
-  return (trend + residual).t().contiguous();
+  residual += phi.matmul(w);
+  return at::empty_like(residual).index_copy_(0, order, residual).t().contiguous();
 }
 
 }  // namespace ick

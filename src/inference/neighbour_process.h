@@ -41,8 +41,8 @@ class NeighbourProcess {
   // FunctionPosterior::left_out(), rows as they were given: the process of the rows that stay, in the same order.
   std::vector<FunctionMoments> left_out(const std::vector<std::int64_t>& cell_of,
                                         const std::vector<LeftOut>& folds) const;
-  // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, given the training rows and those drawn
-  // before that tell most.
+  // Joint draws at the rows of x: (S, B). Rows are drawn one after the other, in a random order, given the training rows
+  // and those drawn before that tell most. UsageError when these rows and draws do not fit into memory.
   at::Tensor draws(const at::Tensor& x, std::int64_t count, std::uint64_t seed, const at::Tensor& normals) const;
 
   TensorState tensors() const;
@@ -77,9 +77,10 @@ class NeighbourProcess {
   };
   FunctionMoments predict(const at::Tensor& x, const NeighbourSearch::Found& found, int most,
                           const Weights& weights) const;
-  // c (B, most), variance (B) of rows with these neighbours
-  std::pair<at::Tensor, at::Tensor> condition(const at::Tensor& x, const at::Tensor& phi,
+  // c (B, most), variance (B) of rows with these neighbours, among `rows`
+  std::pair<at::Tensor, at::Tensor> condition(const NeighbourRows& rows, const at::Tensor& x, const at::Tensor& phi,
                                               const NeighbourSearch::Found& found, int most) const;
+  NeighbourRows training_rows() const;
 
   std::shared_ptr<const Model> model_;
   NeighbourKernel kernel_;

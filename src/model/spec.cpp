@@ -12,6 +12,7 @@
 #include "ick/base/text.h"
 #include "ick/kernel/table.h"
 #include "ick/net/network.h"
+#include "model/named_columns.h"
 
 namespace ick {
 
@@ -227,6 +228,23 @@ double ModelSpec::share() const {
   return 1.0 / static_cast<double>(parts);
 }
 
+std::vector<std::string> named_columns(const Formula& formula) {
+  std::vector<std::string> named = {formula.target};
+  for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
+    if (term->exists()) add_new(named, std::span(&term->column, 1));
+  }
+  for (const Call* call : calls_of(formula.right)) {
+    add_new(named, call->columns);
+    for (const Call& nested : call->nested) add_new(named, nested.columns);
+  }
+  return named;
+}
+
+bool has_rest(const Formula& formula) {
+  const std::vector<const Call*> calls = calls_of(formula.right);
+  return std::any_of(calls.begin(), calls.end(), [](const Call* call) { return call->rest; });
+}
+
 ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns) {
   ModelSpec spec;
   spec.formula = formula;
@@ -235,22 +253,16 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
     throw DataError(where(formula.position) + "no column named \"" + formula.target + "\" to predict" +
                     (guess.empty() ? "; there are " + join_words(columns) : guess));
   }
-  std::vector<std::string> named = {formula.target};
   for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
-    if (!term->exists()) continue;
-    check_column(term->column, term->position, formula, columns);
-    if (!contains(named, term->column)) named.push_back(term->column);
+    if (term->exists()) check_column(term->column, term->position, formula, columns);
   }
   for (const Call* call : calls_of(formula.right)) {
     check_name(*call);
     check_nested(*call);
     check_columns(*call, formula, columns);
-    add_new(named, call->columns);
-    for (const Call& nested : call->nested) {
-      check_columns(nested, formula, columns);
-      add_new(named, nested.columns);
-    }
+    for (const Call& nested : call->nested) check_columns(nested, formula, columns);
   }
+  const std::vector<std::string> named = named_columns(formula);
   std::vector<std::string> others;
   std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
                [&](const std::string& name) { return !contains(named, name); });

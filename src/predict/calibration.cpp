@@ -186,4 +186,9 @@ double Calibration::half_width(double level) const {
   return scores_[static_cast<std::size_t>(j - 1)];
 }
 
+Calibration::Basis Calibration::basis(double level) const {
+  if (knows(level)) return Basis::calibrated;
+  return half_width(level) > Calibration().half_width(level) ? Basis::widened : Basis::own;
+}
+
 }  // namespace ick

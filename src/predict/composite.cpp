@@ -253,7 +253,8 @@ std::vector<ParameterValue> CompositePredictor::parameters() const {
   if (!model().has_kernels()) return values;
   const ParameterSet& set = model().kernel().parameters();
   const bool scaled = likelihood->link == Link::identity;
-  const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share();
+  const double amplitude = posterior->engine().draws ? posterior->amplitude() : 1.0;  // beside the parameters
+  const double target_variance = encoder.target_scaling.sd * encoder.target_scaling.sd * spec().share() * amplitude;
   for (const Parameter& each : set.parameters()) {
     ParameterValue value;
     value.path = each.path;

@@ -3,7 +3,12 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "ick/base/error.h"
+#include "ick/base/seed.h"
 #include "ick/inference/draw.h"
 #include "ick/inference/neural_kernel.h"
 #include "inference/bilinear.h"
@@ -127,6 +132,8 @@ Comparison compare_with_exact(const CompositePredictor& model, const Table& tabl
   const at::Tensor ratio = (variance / exact_variance.clamp_min(1e-300)).sqrt();
   result.sd_ratio = ratio.mean().item<double>();
   result.sd_difference = (ratio - 1.0).abs().mean().item<double>();
+  result.scored = compared.y.defined();
+  if (!result.scored) return result;
   const auto scores = [&](const at::Tensor& m, const at::Tensor& v) {
     const Prediction p = own.in_units(m, v, compared_noise, 0.9, compared.row_offset());
     return score(own.predictive(), own.observed(table, compared), p.location, p.scale, {scaling.mean, scaling.sd});
@@ -134,6 +141,56 @@ Comparison compare_with_exact(const CompositePredictor& model, const Table& tabl
   result.model = scores(mean, variance);
   result.exact = scores(exact_mean, exact_variance);
   return result;
+}
+
+Table points_between(const Table& table, const std::vector<std::int64_t>& rows, const std::vector<ColumnInfo>& columns,
+                     std::int64_t count, std::uint64_t seed) {
+  constexpr int kLooks = 16;  // rows of which the nearest is taken
+  struct Measured {
+    const Column* from;
+    double scale;  // 1 / variance
+  };
+  std::vector<Measured> measured;
+  for (const ColumnInfo& info : columns) {
+    const Column& column = table.column(info.name);
+    if (column.info.type == ColumnType::category || column.info.type == ColumnType::text) continue;
+    double sum = 0.0, squares = 0.0, known = 0.0;
+    for (const std::int64_t row : rows) {
+      const double value = column.values[row];
+      if (std::isfinite(value)) known += 1.0, sum += value, squares += value * value;
+    }
+    const double variance = known > 0.0 ? squares / known - (sum / known) * (sum / known) : 0.0;
+    measured.push_back({&column, variance > 0.0 ? 1.0 / variance : 0.0});
+  }
+  Random random(seed);
+  const auto any = [&] { return rows[static_cast<std::size_t>(random.below(std::ssize(rows)))]; };
+  std::vector<std::int64_t> first, second;
+  std::vector<double> shares;
+  for (std::int64_t i = 0; i < count; ++i) {
+    first.push_back(any()), second.push_back(first.back());
+    double nearest = std::numeric_limits<double>::infinity();
+    for (int look = 0; look < kLooks; ++look) {
+      const std::int64_t other = any();
+      double distance = 0.0;
+      for (const Measured& each : measured) {
+        const double apart = each.from->values[other] - each.from->values[first.back()];
+        if (std::isfinite(apart)) distance += each.scale * apart * apart;
+      }
+      if (other != first.back() && distance > 0.0 && distance < nearest) nearest = distance, second.back() = other;
+    }
+    shares.push_back(random.uniform());
+  }
+  Table points = select_rows(table, first);
+  for (const Measured& each : measured) {
+    const auto place = static_cast<std::size_t>(each.from - table.columns.data());
+    std::vector<double> values;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const double from = each.from->values[first[i]], to = each.from->values[second[i]];
+      values.push_back(std::isfinite(to) ? from + shares[i] * (to - from) : from);
+    }
+    points.columns[place].values = std::move(values);
+  }
+  return points;
 }
 
 }  // namespace ick

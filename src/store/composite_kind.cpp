@@ -7,6 +7,7 @@
 #include "ick/base/text.h"
 #include "ick/predict/composite.h"
 #include "ick/store/json.h"
+#include "model/named_columns.h"
 #include "store/kinds.h"
 
 // How the composite model is kept.
@@ -159,7 +160,11 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
     model.options.stated_in_units = false;
   }
   if (!place.trust) refuse_code(formula, directory);
-  ModelSpec spec = make_spec(formula, place.columns);
+  std::vector<std::string> read = named_columns(formula);  // `.` stood for what else the encoder reads
+  for (const ColumnInfo& info : model.encoder.columns()) read.push_back(info.name);
+  std::vector<std::string> columns = place.columns;
+  std::erase_if(columns, [&](const std::string& name) { return !contains(read, name); });
+  ModelSpec spec = make_spec(formula, columns);
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
   const std::shared_ptr<const Model> of =
       model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, place.trust);

@@ -83,6 +83,23 @@ class Classes(FolderCase):
         self.assertIn("accuracy", fit["validation"])
         self.assertNotIn("class_validation", fit)
 
+    def test_sets_of_few_rows_hold_all_classes(self):
+        (self.folder / "few.csv").write_text(table(40))
+        words = ["fit", "few.csv", FORMULA, "--out", "few", "--validation", "random=15%", *QUICK]
+        text = self.run_ick(*words).stdout
+        reason = "of all classes: 6 validation rows cannot calibrate sets of 90%, 9 can"
+        self.assertRegex(text, rf"90% sets +{reason}\n")
+        calibration = json.loads(self.run_ick(*words, "--json").stdout)["calibration"]
+        self.assertEqual((calibration["basis"]["0.9"], calibration["basis"]["0.8"]), ("all classes", "calibrated"))
+        self.assertEqual(calibration["least_probability"]["0.9"], 0)
+        result = self.run_ick("predict", "few", "few.csv")
+        self.assertEqual(result.stderr, f"sets are {reason}\n")
+        self.assertEqual({row["set"] for row in cells(result.stdout)}, {"fall|rest|rise"})
+        result = self.run_ick("evaluate", "few", "few.csv", "--json")
+        self.assertEqual((result.stderr, json.loads(result.stdout)["basis"]), (f"sets are {reason}\n", "all classes"))
+        none = self.run_ick(*words[:5], "--validation", "none", *QUICK)
+        self.assertIn("no validation rows: sets hold all classes\n", none.stderr)
+
     def test_a_number_where_it_is_asked_for(self):
         fit = json.loads(self.run_ick("fit", "t.csv", "low ~ mlp(a)", "--out", "n", "--json", "--family", "gaussian",
                                       *QUICK).stdout)

@@ -165,22 +165,54 @@ class Intervals(Simulated):
                 self.assertAlmostEqual(found / expected, 1, places=5)
 
     def test_levels_that_cannot_be_calibrated(self):
-        sentence = ("intervals are not calibrated: 80 validation rows cannot calibrate an interval of 99.9%, 999 "
-                    "can\n")
         rows, said = self.predict("nngp", "test.csv", "--level", "0.999")
-        self.assertEqual(said, sentence)
-        self.assertGreaterEqual(half_widths(rows)[0], NORMAL.inv_cdf(0.9995) - 1e-6)
-        self.assertEqual(self.run_ick("evaluate", "nngp", "test.csv", "--level", "0.999").stderr, sentence)
+        own = NORMAL.inv_cdf(0.9995)
+        kind = "wider than the model's own" if half_widths(rows)[0] > own + 1e-6 else "the model's own"
+        self.assertEqual(said, f"intervals are {kind}: 80 validation rows cannot calibrate an interval of 99.9%, 999 "
+                               "can\n")
+        self.assertGreaterEqual(half_widths(rows)[0], own - 1e-6)
+        self.assertEqual(self.run_ick("evaluate", "nngp", "test.csv", "--level", "0.999").stderr, said)
         (self.folder / "few.csv").write_text(text_of(self.train[:15]))
         report = self.fit("few", "y ~ mlp(x)", "--validation", "random=20%", "--epochs", "2", data="few.csv")
         calibration = report["calibration"]
-        self.assertEqual((calibration["rows"], calibration["calibrated"]), (3, False))
+        self.assertEqual(calibration["rows"], 3)
+        self.assertEqual(calibration["basis"]["0.5"], "calibrated")
         self.assertGreaterEqual(calibration["half_width"]["0.9"], NORMAL.inv_cdf(0.95) - 1e-9)
         rows, said = self.predict("few", "test.csv")
         self.assertIn("3 validation rows cannot calibrate an interval of 90%, 9 can", said)
         self.assertAlmostEqual(half_widths(rows)[0], calibration["half_width"]["0.9"], places=6)
         text = self.run_ick("fit", "few.csv", "y ~ mlp(x)", "--validation", "none", "--epochs", "2", "--out", "few")
         self.assertRegex(text.stdout, r"90% interval +mean \+- 1\.645 sd, the model's own: 0 validation rows cannot")
+        self.assertIn("no validation rows: the noise comes from", text.stderr)
+
+    def test_what_is_said_is_what_is_done(self):
+        """A width beyond the Gaussian one is never called the model's own, nor not calibrated; on any target."""
+        own = NORMAL.inv_cdf(0.95)
+        for count, target, options in ((15, "y", ["--validation", "random=20%"]), (15, "y", ["--validation", "none"]),
+                                       (15, "log(l)", ["--validation", "random=20%"]),
+                                       (60, "sqrt(l)", ["--validation", "group(site)=40%"]),
+                                       (60, "y", ["--validation", "random=20%"]),
+                                       (60, "log(l)", ["--validation", "last(x)=40%"])):
+            with self.subTest(f"{count} {target} {options[-1]}"):
+                (self.folder / "some.csv").write_text(text_of(self.train[:count]))
+                words = ["fit", "some.csv", f"{target} ~ mlp(x)", "--out", "some", "--epochs", "2", "--threads", "1"]
+                report = json.loads(self.run_ick(*words, *options, "--json").stdout)["calibration"]
+                text = self.run_ick(*words, *options)
+                line = re.search(r"90% interval +mean \+- (\S+) sd(.*)\n", text.stdout)
+                width, rest = float(line[1]), line[2]
+                self.assertAlmostEqual(width, report["half_width"]["0.9"], delta=6e-4)
+                self.assertEqual(rest.startswith(f" of {target}, "), target != "y")
+                kind = {"calibrated": ", calibrated on ", "widened": ", wider than the model's own: ",
+                        "own": ", the model's own: "}[report["basis"]["0.9"]]
+                self.assertIn(kind, rest)
+                needed = 9 if target != "sqrt(l)" else math.inf  # groups: three at most
+                self.assertEqual(report["basis"]["0.9"] == "calibrated", report["rows"] >= needed)
+                if report["basis"]["0.9"] != "calibrated":
+                    self.assertEqual(report["basis"]["0.9"] == "widened", report["half_width"]["0.9"] > own + 1e-12)
+                said = self.predict("some")[1]
+                self.assertEqual(said, "" if "calibrated on" in rest else f"intervals are {rest.split(', ', 1)[1]}\n")
+                self.assertEqual(self.evaluate("some")["basis"], report["basis"]["0.9"])
+                self.assertNotIn("not calibrated", text.stdout + text.stderr + said)
 
     def test_logarithm(self):
         self.fit("log", "log(l) ~ mlp(x, z)", "--posterior", "nngp", "--noise", NOISE)
@@ -241,6 +273,29 @@ class Noise(Simulated):
         achieved = [block["achieved"] for block in self.evaluate("even", "--by", "x")["blocks"]]
         self.assertGreater(max(achieved) - min(achieved), 0.2)
         self.assertLess(self.evaluate("varying")["nlpd"], self.evaluate("even")["nlpd"])
+
+
+class Apart(Simulated):
+    """Columns by which rows are set apart are not among those that "." stands for."""
+
+    def test_predictions_do_without_them(self):
+        table = [{"x": row["x"], "z": row["z"], "y": row["y"], "part": "test" if float(row["z"]) > 1 else "train"}
+                 for row in self.train]
+        self.write("parts.csv", table)
+        options = ["--holdout", "part == test", "--epochs", "2", "--sigma", "sigma ~ mlp(.)", "--validation",
+                   "random=40%"]
+        self.fit("parts", "y ~ mlp(.)", *options, data="parts.csv")
+        self.assertIn('"." leaves out part, by which rows are set apart; a column that the formula names is read all the '
+                      "same\n", self.said)
+        without = [{name: row[name] for name in ("x", "z", "y")} for row in table]
+        self.write("without.csv", without)
+        rows, said = self.predict("parts", "without.csv")
+        self.assertEqual(said, "")
+        with_part, _ = self.predict("parts", "parts.csv")
+        self.assertEqual([row["mean"] for row in rows], [row["mean"] for row in with_part])
+        self.run_ick("verify", "parts")
+        self.fit("named", "y ~ mlp(., part)", *options, data="parts.csv")
+        self.run_ick("predict", "named", "without.csv", code=3)
 
 
 class Evaluate(Simulated):
@@ -369,13 +424,20 @@ class Check(Simulated):
     def test_kernels(self):
         self.fit("held", "y ~ rbf(x) + linear(z)", "--holdout", "random=25%")
         self.fit("whole", "y ~ rbf(x) + linear(z)")
-        for model, data, counts in (("held", "train.csv", (300, 100)), ("whole", "train.csv", (200, 200)),
-                                    ("held", "test.csv", (500, 500))):
+        self.fit("once", "y ~ rbf(x) + linear(z)", "--refit", "no", "--validation", "random=20%")
+        for model, data, expected in (("held", "train.csv", (300, 100, "holdout")),
+                                      ("whole", "train.csv", (400, 400, "between")),
+                                      ("once", "train.csv", (320, 80, "validation")),
+                                      ("held", "test.csv", (500, 500, "other table"))):
             found = self.check(model, data)
-            self.assertEqual((found["training_rows"], found["rows"], found["posterior"]), (*counts, "exact"))
+            self.assertEqual((found["training_rows"], found["rows"], found["compared_at"]), expected)
+            self.assertEqual(found["posterior"], "exact")
             self.assertLess(found["relative_difference"], 0.01)
             self.assertLess(found["sd_difference"], 0.01)
-            self.assertAlmostEqual(found["model"]["rmse"], found["exact"]["rmse"], places=3)
+            self.assertEqual("model" in found, "exact" in found)
+            self.assertEqual("model" in found, model != "whole")
+            if "model" in found:
+                self.assertAlmostEqual(found["model"]["rmse"], found["exact"]["rmse"], places=3)
 
     def test_neighbours(self):
         """Features and neighbouring rows together are the process, where features alone are not."""
@@ -389,6 +451,9 @@ class Check(Simulated):
             self.assertEqual(self.run_ick("verify", engine).returncode, 0)
             found[engine] = self.check(engine, "train.csv")
             self.assertEqual(found[engine]["posterior"], engine)
+        text = self.run_ick("check", "neighbours", "train.csv").stdout
+        self.assertIn("kernel features and neighbouring rows against the exact Gaussian process\n"
+                      "  given 300 training rows, all there are, compared at 100 rows held out of the fit\n", text)
         self.assertLess(found["neighbours"]["relative_difference"], 0.01)
         self.assertLess(found["neighbours"]["sd_difference"], 0.01)
         self.assertGreater(found["exact"]["sd_difference"], 0.1)
@@ -403,7 +468,9 @@ class Check(Simulated):
     def test_text(self):
         text = self.run_ick("check", "ensemble", "train.csv").stdout
         self.assertIn("ensemble posterior of 4 members against the exact Gaussian process\n"
-                      "  200 training rows, compared at 200 rows: every other row of the table, which the fit has seen\n", text)
+                      "  given 400 training rows, all there are, compared at 400 points between them: the fit has seen "
+                      "every row\n", text)
+        self.assertNotIn("rmse", text)
         self.assertRegex(text, r"\n  means differ by \S+ \(rms, y\), \S+ sd of an observation\n"
                                r"  sd of the function is \S+ of the exact one, off by \S+% on average\n")
         self.assertIn("The model's networks were trained, on 400 rows;", text)

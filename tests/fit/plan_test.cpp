@@ -106,6 +106,38 @@ TEST(Plan, NoiseIsAPositiveNumber) {
   }
 }
 
+// A column by which rows are set apart has, at rows left out, what no training row has.
+TEST(Plan, DotLeavesOutTheColumnsOfSplits) {
+  using Names = std::vector<std::string>;
+  const Table whole = make_table({{"y", normal_numbers(60, 1)},
+                                  {"a", normal_numbers(60, 2)},
+                                  {"part", normal_numbers(60, 3)},
+                                  {"lat", normal_numbers(60, 4)},
+                                  {"lon", normal_numbers(60, 5)}});
+  const auto read = [&](const std::string& formula, const std::string& holdout, const std::string& validation = "") {
+    FitOptions options;
+    if (!holdout.empty()) options.holdout = parse_split(holdout);
+    if (!validation.empty()) options.validation = parse_split(validation);
+    const FitPlan plan = plan_fit(whole, parse_formula(formula), options);
+    std::string said;
+    for (const Message& remark : plan.remarks) {
+      if (remark.marked().starts_with("\".\"")) said += remark.marked();
+    }
+    return std::pair(plan.spec.network_columns, said);
+  };
+  const auto said = [](const std::string& names) {
+    return "\".\" leaves out " + names +
+           ", by which rows are set apart; a column that the formula names is read all the same";
+  };
+  EXPECT_EQ(read("y ~ mlp(.)", "part > 0.5"), std::pair(Names({"a", "lat", "lon"}), said("part")));
+  EXPECT_EQ(read("y ~ mlp(.)", "", "part > 0.5"), std::pair(Names({"a", "lat", "lon"}), said("part")));
+  EXPECT_EQ(read("y ~ mlp(.)", "block(lat, lon)=20%", "last(part)=20%"),
+            std::pair(Names({"a"}), said("lat, lon and part")));
+  EXPECT_EQ(read("y ~ mlp(., part)", "part > 0.5"), std::pair(Names({"part", "a", "lat", "lon"}), std::string()));
+  EXPECT_EQ(read("y ~ mlp(a)", "part > 0.5"), std::pair(Names({"a"}), std::string()));
+  EXPECT_EQ(read("y ~ mlp(.)", "random=20%"), std::pair(Names({"a", "part", "lat", "lon"}), std::string()));
+}
+
 // Before anything is trained.
 TEST(Plan, FormulasOfTheNoise) {
   const Table table = generic_table(600);  // 120 validation rows

@@ -9,6 +9,7 @@
 #include "fit/noise.h"
 #include "ick/base/error.h"
 #include "ick/fit/fit.h"
+#include "ick/inference/neural_kernel.h"
 #include "support/train_case.h"
 
 namespace ick {
@@ -45,6 +46,52 @@ TEST(FitNoise, IsTheMostLikely) {
   }
   // Residuals that the function's own variance explains leave next to nothing; no variance of either is no number.
   EXPECT_LT(fit_noise(mean, at::ones_like(mean), mean, {}, 1.0), 2e-4);
+}
+
+// Far from all rows in t the function has its prior variance: that of the kernel, as it is printed, times the
+// network's covariance, which for infinite width has a closed form.
+TEST(Amplitude, IsPartOfTheVarianceThatIsReadAndNotAddedToOneThatIsStated) {
+  Random random(5);
+  std::vector<double> x, t, y;
+  for (int i = 0; i < 120; ++i) {
+    x.push_back(2.0 * random.uniform() - 1.0), t.push_back(10.0 * random.uniform());
+    y.push_back(30.0 * x.back() * std::sin(t.back()) + 3.0 * random.normal());
+  }
+  const Table table = make_table({{"x", x}, {"t", t}, {"y", y}});
+  const Table far = make_table({{"x", {-0.8, 0.1, 0.6}}, {"t", {1e4, 1e4, 1e4}}, {"y", {0.0, 0.0, 0.0}}});
+  for (const char* posterior : {"nngp", "ntk"}) {
+    for (const char* stated : {"", ", variance=4", ", variance=start(4)"}) {
+      SCOPED_TRACE(std::string(posterior) + stated);
+      FitOptions options;
+      options.posterior = posterior;
+      options.members = 20;
+      options.layers = {64};
+      options.refit = Refit::yes;
+      const std::string formula = "y ~ mlp(x) * rbf(t, lengthscale=2" + std::string(stated) + ")";
+      const Fit fit = fit_model(table, formula, options);
+      const double amplitude = fit.model.posterior->amplitude();
+      const ParameterValue variance = fit.model.parameter("term1.t.rbf.variance");
+      if (std::string(stated).empty()) {
+        EXPECT_GT(std::abs(std::log(amplitude)), 0.01);
+      } else {
+        EXPECT_EQ(amplitude, 1.0);
+      }
+      if (variance.fixed) {
+        EXPECT_NEAR(variance.values[0], 4.0, 1e-9);
+      }
+      const Dataset rows = encode(far, fit.model.encoder, false);
+      const Model::TermParts parts = fit.model.model().parts_of(0);
+      const DensePrior prior = *parts.networks[0]->dense_prior();
+      const at::Tensor& inputs = rows.networks[parts.sources[0]];
+      const NeuralKernels kernels = neural_kernels(prior, inputs, inputs);
+      const at::Tensor diagonal = (std::string(posterior) == "nngp" ? kernels.nngp : kernels.ntk).diagonal();
+      const Prediction p = fit.model.predict(far);
+      for (int i = 0; i < 3; ++i) {
+        const double expected = variance.values[0] * diagonal[i].item<double>();
+        EXPECT_NEAR(p.function_sd[i] * p.function_sd[i] / expected, 1.0, 0.25) << i;  // ten networks of width 64
+      }
+    }
+  }
 }
 
 TEST(NoiseFormula, FindsNoiseThatGrows) {

@@ -174,6 +174,12 @@ TEST(FindScales, OfDataDrawnFromThem) {
     const Scales stated = find_scales(gram, y, truth.noise_variance);
     EXPECT_NEAR(stated.noise_variance, truth.noise_variance, 1e-12 * truth.noise_variance);
     EXPECT_NEAR(std::log(stated.amplitude / truth.amplitude), 0.0, 0.6);
+    const Scales scaled = find_scales(gram, y, {}, truth.amplitude);
+    EXPECT_EQ(scaled.amplitude, truth.amplitude);
+    EXPECT_NEAR(std::log(scaled.noise_variance / truth.noise_variance), 0.0, 0.25);
+    const Scales both = find_scales(gram, y, 0.3, truth.amplitude);
+    EXPECT_EQ(both.amplitude, truth.amplitude);
+    EXPECT_EQ(both.noise_variance, 0.3);
     const Scales far_off = find_scales(gram, y, 100.0 * truth.noise_variance);
     EXPECT_NEAR(far_off.noise_variance, 100.0 * truth.noise_variance, 1e-10);
   }

@@ -178,6 +178,35 @@ TEST(NeighbourProcess, DrawsGoTogether) {
   EXPECT_LT((covariance - exact.covariance).abs().max().item<double>(), 5.0 * largest * std::sqrt(2.0 / kDraws));
 }
 
+// Many draws are made of few rows at a time; rows of neighbours have to go together all the same.
+TEST(NeighboursEngine, DrawsGoTogetherHoweverManyRowsThereAre) {
+  const Task task("y ~ matern32(t, s, points=5)", 60);
+  constexpr double kNoise = 0.05;
+  constexpr std::int64_t kDraws = 20'000, kRows = 150, kFar = 100;  // apart in the order, close in space
+  const std::shared_ptr<const FunctionPosterior> posterior =
+      engine_named("neighbours").solve_again(task.model, task.on.rows, 1.0, kNoise, 3);
+  Dataset rows;
+  rows.x = 0.5 * at::tensor(normal_numbers(kRows * task.on.rows.x.size(1), 23), at::kDouble).view({kRows, -1});
+  rows.x.narrow(0, kFar, 6).copy_(rows.x.narrow(0, 0, 6) + 0.05);
+  rows.rows.resize(kRows);
+  const at::Tensor draws = draws_at(*posterior, likelihood_named("gaussian"), rows, kDraws, 7);  // (S, n)
+  const at::Tensor noise = at::full({60}, kNoise, at::kDouble);
+  const Exact exact = exact_process(*task.model, task.on.rows.x, task.on.rows.y, noise, rows.x);
+  const at::Tensor centred = draws - exact.mean;
+  const at::Tensor covariance = centred.t().matmul(centred) / static_cast<double>(kDraws);
+  const double largest = exact.variance.max().item<double>();
+  EXPECT_LT(centred.mean(0).abs().max().item<double>(), 5.0 * std::sqrt(largest / kDraws));
+  EXPECT_LT((covariance - exact.covariance).abs().max().item<double>(), 6.0 * largest * std::sqrt(2.0 / kDraws));
+  for (std::int64_t i = 0; i < 6; ++i) {  // nearly one place: differences are far smaller than either
+    const double apart = (draws.select(1, i) - draws.select(1, kFar + i)).square().mean().item<double>();
+    const double exact_mean = (exact.mean[i] - exact.mean[kFar + i]).item<double>();
+    const double expected = exact_mean * exact_mean + (exact.covariance[i][i] + exact.covariance[kFar + i][kFar + i] -
+                                                       2.0 * exact.covariance[i][kFar + i])
+                                                          .item<double>();
+    EXPECT_NEAR(apart / expected, 1.0, 0.1) << i;
+  }
+}
+
 Table table_of(std::int64_t rows, const std::function<double(std::int64_t)>& x,
                const std::function<double(std::int64_t)>& y) {
   std::vector<double> xs, ys;

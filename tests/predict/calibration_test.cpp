@@ -307,5 +307,25 @@ TEST(Calibration, TooFewBlocksAreStudents) {
   }
 }
 
+// 50 blocks calibrate 90%, where they may narrow, and are too few for 99%, where they may not.
+TEST(Calibration, ManyBlocksAreFewForAHighLevel) {
+  const Calibration fifty = Calibration::of_blocks(std::vector<Numbers>(50, Numbers{0.1, 0.2}));
+  EXPECT_EQ(fifty.half_width(0.9), 0.2);
+  EXPECT_FALSE(fifty.knows(0.99));
+  EXPECT_NEAR(fifty.half_width(0.99), 2.5758293035489004, 1e-12);
+}
+
+TEST(Calibration, SaysWhatAnIntervalRestsOn) {
+  using Basis = Calibration::Basis;
+  EXPECT_EQ(Calibration().basis(0.9), Basis::own);
+  EXPECT_EQ(Calibration({1.0, 0.5, 1.6}).basis(0.9), Basis::own);  // the Gaussian has 1.645
+  EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.9), Basis::widened);
+  EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.75), Basis::calibrated);
+  EXPECT_EQ(Calibration(Numbers(9, 0.1)).basis(0.9), Basis::calibrated);
+  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 1.0}}).basis(0.9), Basis::own);
+  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 3.0}}).basis(0.9), Basis::widened);
+  EXPECT_EQ(Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1})).basis(0.9), Basis::calibrated);
+}
+
 }  // namespace
 }  // namespace ick

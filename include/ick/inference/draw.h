@@ -30,11 +30,12 @@ struct Scales {
   double noise_variance = 0.1;  // s^2
 };
 
-// The most likely ones for a Gram matrix G (n, n) and y (n), in float64; s^2 may be given.
-Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance = {});
+// The most likely ones for a Gram matrix G (n, n) and y (n), in float64; s^2 and v may be given.
+Scales find_scales(const at::Tensor& gram, const at::Tensor& y, std::optional<double> noise_variance = {},
+                   std::optional<double> amplitude = {});
 // The same on at most 600 rows, G the mean over members.
 Scales find_scales(const Model& model, LinearKind kind, const Dataset& rows, std::uint64_t seed,
-                   std::optional<double> noise_variance = {});
+                   std::optional<double> noise_variance = {}, std::optional<double> amplitude = {});
 
 // `tick` is called every now and then, and may throw to stop the work.
 using Tick = std::function<void()>;

@@ -42,6 +42,8 @@ class FunctionPosterior {
   // gives the same functions for any rows. Their moments are those of at(), as many members as there are.
   virtual at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                            std::uint64_t seed) const = 0;
+  // Rows of two calls of draws() would not go together as those of one: all have to be asked for at once.
+  virtual bool draws_rows_together() const { return false; }
 
   // Moments at the rows of each fold, given all of `training` but the rows of the fold's cells, parameters and noise
   // held. `training` are the rows it was conditioned on, cell_of[i] the cell of row i, -1 for none. Empty where training

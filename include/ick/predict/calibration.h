@@ -47,6 +47,14 @@ class Calibration {
   // q(level). Where there are too few rows, the Gaussian quantile or the largest score, whichever is larger.
   double half_width(double level) const;
 
+  // What the interval of this level rests on.
+  enum class Basis : std::uint8_t {
+    own,         // the model's own distribution: rows are too few, and no score is larger
+    widened,     // the largest score of too few rows
+    calibrated,  // rows, or blocks, are enough
+  };
+  Basis basis(double level) const;
+
  private:
   double of_blocks_half_width(double level) const;
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "ick/predict/composite.h"
 
@@ -38,12 +39,19 @@ struct Comparison {
   double relative_difference = 0.0;  // rms, in the exact process's sd of an observation
   double sd_ratio = 0.0;             // mean of the model's sd of the function over the exact one
   double sd_difference = 0.0;        // mean of |ratio - 1|
-  Scores model, exact;               // scores on the compared rows; intervals are Gaussian for both
+  bool scored = false;               // the compared rows have targets:
+  Scores model, exact;               // scores on them; intervals are Gaussian for both
 };
 
-// `training` and `compared` are rows of the table, in the model's encoding, with targets. With `solve_again` models in
-// closed form (nngp, ntk, exact) are given these training rows instead of their own.
+// In the model's encoding: `training` with targets, `compared` of the rows of `table`, with targets or without. With
+// `solve_again` models in closed form (nngp, ntk, exact, neighbours) are given these training rows instead of their
+// own.
 Comparison compare_with_exact(const CompositePredictor& model, const Table& table, const Dataset& training,
                               const Dataset& compared, bool solve_again);
+
+// New rows where there are none: points on lines from one of `rows` to a near one. A near one is, of some that are
+// drawn, the nearest in numbers and times of `columns`, over their sds; levels, texts and gaps are those of the first.
+Table points_between(const Table& table, const std::vector<std::int64_t>& rows, const std::vector<ColumnInfo>& columns,
+                     std::int64_t count, std::uint64_t seed);
 
 }  // namespace ick

@@ -39,6 +39,7 @@ class NeighbourPosterior : public FunctionPosterior {
                                         const std::vector<LeftOut>& folds, double) const override {
     return process_->left_out(cell_of, folds);
   }
+  bool draws_rows_together() const override { return true; }
   TensorState tensors() const override { return process_->tensors(); }
   const NeighbourProcess& process() const { return *process_; }
 
