@@ -55,7 +55,7 @@ int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
-                                   const std::function<void()>& tick)
+                                   const std::function<void()>& tick, Smooth smooth)
     : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()) {
   const at::NoGradGuard no_grad;
   order_ = shuffled(x.size(0), seed);
@@ -63,7 +63,7 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
   y_ = y.to(at::kDouble).index_select(0, order_).contiguous();
   noise_ = noise_variance.to(at::kDouble).expand({x.size(0)}).index_select(0, order_).contiguous();
   const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
-  features_ = fits && leaves_covariance(*model_) ? model_->features() : 0;
+  features_ = smooth == Smooth::features && fits && leaves_covariance(*model_) ? model_->features() : 0;
   prepare();
 
   const NeighbourSearch before(kernel_, x_, /*ordered=*/true);

@@ -22,10 +22,15 @@ namespace ick {
 //   mean = phi'w + c'(y_N - Phi_N w),   variance = d + |A^-1/2 (phi - Phi_N'c)|^2
 class NeighbourProcess {
  public:
+  enum class Smooth {
+    features,   // carry what is smooth
+    elsewhere,  // it has been taken off y already: no features but the constant
+  };
   // Conditions on rows x (n, D), y (n) with the variances of their noise (n), in float64. `model` is of kernels only,
   // one member, which fuses.
   NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
-                   const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {});
+                   const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {},
+                   Smooth smooth = Smooth::features);
   // What tensors() kept; DataError when it is not whole.
   NeighbourProcess(std::shared_ptr<const Model> model, const TensorState& tensors);
 

@@ -25,7 +25,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
              const FitHooks& hooks)
-    : plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
+    : table_(table), plan_(plan), hooks_(hooks), phase_(std::move(phase)), log_noise_(kStartLogNoise) {
   // The plan's encoder was fitted on the training rows.
   encoder_ = use == plan.training ? plan.encoder : fit_encoder(table, encoder_plan(plan.spec, plan.options), use);
   training_ = open_rows(table, encoder_, use, &notes_, plan.options.held_bytes);
@@ -133,7 +133,8 @@ void Stage::take_kernels(const Stage& from) {
     model_ = std::make_shared<Model>(from.model().spec(), encoder_, training_, model_options_);
   }
   ParameterSet& own = model_->kernel().parameters();
-  const at::Tensor raw = from.model_->kernel().parameters().raw().detach();
+  // a fold has fewer members than the stage it is of
+  const at::Tensor raw = from.model_->kernel().parameters().raw().detach().narrow(0, 0, own.members());
   for (const Parameter& each : own.parameters()) {
     if (each.fixed) continue;  // known in the target's units, which rows of another number measure otherwise
     own.raw().detach().narrow(1, each.first, each.count).copy_(raw.narrow(1, each.first, each.count));

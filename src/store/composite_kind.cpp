@@ -7,6 +7,7 @@
 #include "ick/base/text.h"
 #include "ick/predict/composite.h"
 #include "ick/store/json.h"
+#include "inference/beside.h"
 #include "store/kinds.h"
 
 // How the composite model is kept.
@@ -104,6 +105,7 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
   try {
     // In models of format 1 the noise had what features miss of kernels.
     model.posterior = engine_named(engine).restore(of, tensors, json.value("amplitude", 1.0), named);
+    if (const auto near = restore_neighbours(of, model.encoder, tensors)) model.posterior = near;
     if (json.value("support", false)) model.support = restore_support(*of, model.encoder, tensors);
   } catch (const DataError& error) {
     damaged(path, error.what());
