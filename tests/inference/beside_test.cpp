@@ -45,7 +45,12 @@ const Likelihood& gaussian() { return likelihood_named("gaussian"); }
 
 // Written down from the definition: members and their mean, the exact process of the residuals, and what features miss
 // of the product.
-FunctionMoments directly(const Beside& of, const Batch& batch) {
+struct Expected {
+  at::Tensor members, spread, missed;  // mean and variance between members, what features miss of the product
+  at::Tensor near, near_variance;      // of the process
+};
+
+Expected directly(const Beside& of, const Batch& batch) {
   const at::NoGradGuard no_grad;
   const at::Tensor f = (*of.model)(batch).to(at::kDouble);  // (E, B)
   const at::Tensor mean = f.mean(0);
@@ -65,16 +70,22 @@ FunctionMoments directly(const Beside& of, const Batch& batch) {
   const at::Tensor z = of.model->features_at(at)[2].to(at::kDouble);
   const at::Tensor left = product.kernel->diagonal(at) - z.square().sum(2);  // (E, B)
   const at::Tensor missed = of.model->spec().share() * left * u.square().mean(2);
-  return {mean + near, (f - mean).square().mean(0) + missed.mean(0) + variance};
+  return {mean, (f - mean).square().mean(0), missed.mean(0), near, variance};
 }
 
 TEST(Beside, IsTheEnsembleAndTheExactProcessOfItsResiduals) {
   const Beside of;
   EXPECT_EQ(of.residuals.terms, std::vector<std::size_t>{1});
-  const FunctionMoments found = of.posterior->at(of.some(), gaussian()), expected = directly(of, of.some());
-  EXPECT_LT((found.mean - expected.mean).abs().max().item<double>(), 1e-8);
-  EXPECT_LT((found.variance - expected.variance).abs().max().item<double>(), 1e-6);  // features are in float32
-  EXPECT_GT(at::std(expected.mean).item<double>(), 0.01);
+  const FunctionMoments found = of.posterior->at(of.some(), gaussian());
+  const FunctionMoments members = ensemble_posterior(of.model)->at(of.some(), gaussian());
+  const Expected expected = directly(of, of.some());
+  EXPECT_LT((found.mean - members.mean - expected.near).abs().max().item<double>(), 1e-8);
+  EXPECT_GT(expected.near.abs().min().item<double>(), 1e-4);
+  // networks are in float32, and sums of it in another order
+  EXPECT_LT((found.mean - expected.members - expected.near).abs().max().item<double>(), 1e-6);
+  const at::Tensor variance = expected.spread + expected.missed + expected.near_variance;
+  EXPECT_LT((found.variance - variance).abs().max().item<double>(), 1e-6);
+  EXPECT_LT((of.residuals.at(of.some().x).variance - expected.near_variance).abs().max().item<double>(), 1e-8);
 }
 
 TEST(Beside, DrawsHaveItsMoments) {
@@ -155,14 +166,14 @@ constexpr char kField[] = "y ~ mlp(a, b, layers=[16, 8]) + matern32(east, north,
 FitOptions field_options() {
   FitOptions options;
   options.members = 2;
-  options.epochs = 30;
+  options.epochs = 20;
   options.validation = parse_split("random=20%");
   options.holdout = parse_split("random=25%");
   return options;
 }
 
 TEST(Beside, CarriesAFieldThatFeaturesCannot) {
-  const Table table = field_table(2400, 1);
+  const Table table = field_table(2000, 1);
   FitOptions options = field_options();
   const Fit with = fit_model(table, kField, options);
   options.neighbours = Neighbours::no;
@@ -231,17 +242,16 @@ TEST(Beside, IsLeftOutWhereItDoesNotHelp) {
 }
 
 TEST(Beside, HasTheSameBitsForAnyNumberOfThreads) {
-  const Table table = field_table(500, 3);
+  const Table table = field_table(420, 3);
   FitOptions options = field_options();
   options.epochs = 4;
   options.neighbours = Neighbours::yes;
   std::vector<std::vector<double>> means;
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 3}) {
     options.threads = threads;
     means.push_back(fit_model(table, kField, options).model.predict(table).mean);
   }
   EXPECT_EQ(means[0], means[1]);
-  EXPECT_EQ(means[0], means[2]);
 }
 
 std::string refused(const std::string& formula, const FitOptions& options) {
