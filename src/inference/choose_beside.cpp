@@ -21,8 +21,8 @@ constexpr double kClearly = 0.02;                      // nats a row, by which r
 constexpr double kHardlyWorse = 0.005;                 // nats a row, that blocks without neighbours may lose
 constexpr std::int64_t kFewest = 200, kMost = 50'000;  // training rows, for which it is tried unasked
 
-// Terms whose kernels features do not carry; all that stand beside networks when neighbours are asked for.
-std::vector<std::size_t> terms_to_carry(const Stage& stage, bool asked) {
+// Terms beside networks whose kernels features do not carry, or, with `any`, all of the library's own kernels.
+std::vector<std::size_t> terms_to_carry(const Stage& stage, bool any) {
   const at::NoGradGuard no_grad;
   const Model& model = stage.model();
   std::vector<std::size_t> found;
@@ -36,9 +36,17 @@ std::vector<std::size_t> terms_to_carry(const Stage& stage, bool asked) {
     const Model::TermParts parts = model.parts_of(t);
     if (!fuses(*parts.kernel)) continue;
     const double all = model.spec().share() * parts.kernel->diagonal(x).mean().item<double>();
-    if (asked || missed[t].mean().item<double>() > kMissed * all) found.push_back(t);
+    if (any || missed[t].mean().item<double>() > kMissed * all) found.push_back(t);
   }
   return found;
+}
+
+// Whether it is worth trying unasked: folds are trained in minutes, and there are rows to judge by.
+bool promises(const Stage& stage) {
+  const FitOptions& o = stage.options();
+  const Dataset& rows = stage.training();
+  return likelihood_of(o).conjugate && o.warm_start && stage.hooks().ranks == nullptr && rows.images.empty() &&
+         rows.size() >= kFewest && rows.size() <= kMost && !terms_to_carry(stage, false).empty();
 }
 
 // Mean -log density of observations with the noise that suits them best, or the one that is stated.
@@ -69,52 +77,54 @@ double gain_of_folds(const ResidualProcess& near, const Dataset& rows, const Cro
   return cost_of({zero, zero}, r, some.error, noise) - cost_of(found, r, some.error, noise);
 }
 
+// Rows drawn at random have neighbours and decide by themselves. Those of blocks and of the future may have none: they
+// decide that no harm is done, and left-out folds of training rows that it is worth it.
+bool helps(const Stage& stage, const FunctionPosterior& ensemble, const FunctionPosterior& with,
+           const ResidualProcess& near, const CrossFit& fitted) {
+  const FitOptions& o = stage.options();
+  const Dataset& unseen = stage.validation();
+  const std::optional<double> noise = stage.stated_noise_variance();
+  if (unseen.size() > 0) {
+    const at::Tensor y = unseen.targets(), error = unseen.row_error();
+    const auto cost = [&](const FunctionPosterior& posterior) {
+      return cost_of(moments_at(posterior, likelihood_of(o), unseen), y, error, noise);
+    };
+    const double gain = cost(ensemble) - cost(with);
+    if (o.validation->kind == Split::Kind::random) return gain >= kClearly;
+    if (gain < -kHardlyWorse) return false;
+  }
+  return gain_of_folds(near, stage.training(), fitted, noise, o.seed) >= kClearly;
+}
+
 }  // namespace
 
 std::shared_ptr<const FunctionPosterior> ensemble_or_neighbours(Stage& stage, const StageRun& run) {
   const std::shared_ptr<const FunctionPosterior> ensemble = ensemble_posterior(stage.shared_model());
   const FitOptions& o = stage.options();
   const bool again = run.before != nullptr, asked = o.neighbours == Neighbours::yes;
-  if (again ? !run.before->neighbours : o.neighbours == Neighbours::no) return ensemble;
-  if (stage.hooks().ranks != nullptr) {  // networks that share their work do not cross-fit
-    if (asked) throw UsageError(setting("neighbours", "yes") + " is for a fit by one process; leave it out");
+  if (again ? !run.before->neighbours : o.neighbours == Neighbours::no || (!asked && !promises(stage))) return ensemble;
+  const auto refuse = [](const std::string& reason) {
+    throw UsageError(setting("neighbours", "yes") + " " + reason + "; leave it out");
+  };
+  if (stage.hooks().ranks != nullptr) refuse("is for a fit by one process");
+  std::vector<std::size_t> terms = terms_to_carry(stage, asked);
+  if (terms.empty()) terms = terms_to_carry(stage, true);  // of rows that miss a little less than those before
+  if (terms.empty()) refuse("is for the library's own kernels");
+  const CrossFit fitted = cross_fit(stage, kFolds);
+  if (!fitted.residuals.defined()) {
+    if (asked) refuse("needs two groups of rows or more, to train networks without one of them");
     return ensemble;
   }
-  const Likelihood& likelihood = likelihood_of(o);
-  const Dataset &rows = stage.training(), &unseen = stage.validation();
-  if (!again && !asked) {
-    const bool fitting =
-        likelihood.conjugate && o.warm_start && rows.images.empty() && rows.size() >= kFewest && rows.size() <= kMost;
-    if (!fitting) return ensemble;
-  }
-  const std::vector<std::size_t> terms = terms_to_carry(stage, asked);
-  if (terms.empty()) return ensemble;
-
-  const CrossFit fitted = cross_fit(stage, kFolds);
-  if (!fitted.residuals.defined()) return ensemble;
   stage.say("neighbours");
-  ResidualProcess near =
-      fit_residuals(stage.model().spec(), terms, stage.encoder(), rows, fitted.residuals, o.seed, stage.tick());
-  const auto posterior = with_neighbours(stage.shared_model(), near);
-  if (!again && !asked) {
-    const std::optional<double> noise = stage.stated_noise_variance();
-    double gain = gain_of_folds(near, rows, fitted, noise, o.seed);
-    if (unseen.size() > 0) {
-      const at::Tensor y = unseen.targets(), error = unseen.row_error();
-      const double of_unseen = cost_of(moments_at(*ensemble, likelihood, unseen), y, error, noise) -
-                               cost_of(moments_at(*posterior, likelihood, unseen), y, error, noise);
-      // rows drawn at random have neighbours; those of blocks and of the future may have none, and decide that no harm
-      // is done
-      if (of_unseen < -kHardlyWorse) return ensemble;
-      if (o.validation->kind == Split::Kind::random) gain = of_unseen;
-    }
-    if (gain < kClearly) return ensemble;
-  }
+  const ResidualProcess near = fit_residuals(stage.model().spec(), terms, stage.encoder(), stage.training(),
+                                             fitted.residuals, o.seed, stage.tick());
+  const auto with = with_neighbours(stage.shared_model(), near);
+  if (!again && !asked && !helps(stage, *ensemble, *with, near, fitted)) return ensemble;
   stage.set_neighbours(true);
   stage.remark("neighbouring rows carry what networks and features leave, learned from residuals of " +
                std::to_string(kFolds) +
-               " folds that the networks had not seen; the model keeps the rows it was trained on");
-  return posterior;
+               " folds that the networks had not seen, and the model keeps the rows it was trained on");
+  return with;
 }
 
 }  // namespace ick
