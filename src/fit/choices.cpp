@@ -6,6 +6,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/inference/engine.h"
+#include "inference/beside.h"
 #include "model/named_columns.h"
 
 // The choices that a user may leave open, and what cannot be chosen together.
@@ -100,6 +101,28 @@ void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan&
   }
 }
 
+// Residuals about an ensemble, with Gaussian noise, by kernels that no network multiplies.
+void check_neighbours(const ModelSpec& spec, const FitOptions& o) {
+  if (o.neighbours != Neighbours::yes) return;
+  const std::string asked = setting("neighbours", "yes");
+  if (spec.kernels_only()) {
+    throw UsageError(asked + " is for kernels beside networks; of kernels only use " +
+                     setting("posterior", "neighbours"));
+  }
+  if (terms_beside(spec).empty()) {
+    throw UsageError(asked + " is for kernels that stand beside networks, as in y ~ mlp(a) + matern32(lat, lon), and " +
+                     "this formula has none; leave it out");
+  }
+  if (o.posterior != "ensemble") {
+    throw UsageError(asked + " is for " + setting("posterior", "ensemble") + ", and this is " +
+                     setting("posterior", o.posterior) + "; leave one of them out");
+  }
+  if (!likelihood_of(o).conjugate) {
+    throw UsageError(asked + " is for Gaussian noise, and this is " + setting("likelihood", o.likelihood) +
+                     "; leave it out");
+  }
+}
+
 }  // namespace
 
 // Text is classes; so are whole numbers of which there are few.
@@ -181,6 +204,7 @@ void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
     throw UsageError("lbfgs is for models of kernels only, and this one has a network; use adam, adamw or sgd");
   }
   choose_posterior(spec, asked_optimiser, plan);
+  check_neighbours(spec, options);
   const bool closed_form = options.optimiser == Optimiser::lbfgs;
   if (options.kernels == KernelTraining::automatic) {
     const bool moving =

@@ -31,7 +31,9 @@ std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> m
                                                         double noise_variance);
 void choose_kernels_only(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);
 
-std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model);
+// Members and what features miss, but of the terms that neighbours carry.
+std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model,
+                                                            std::vector<std::size_t> carried = {});
 
 // Whether this engine is one of draws: solved, with options that have no effect.
 void choose_draws(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);

@@ -61,15 +61,15 @@ int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
-                                   const std::function<void()>& tick)
-    : NeighbourProcess(std::move(model), x, y, noise_variance, shuffled(x.size(0), seed), tick) {}
+                                   const std::function<void()>& tick, Smooth smooth)
+    : NeighbourProcess(std::move(model), x, y, noise_variance, shuffled(x.size(0), seed), tick, smooth) {}
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, const at::Tensor& order,
-                                   const std::function<void()>& tick)
+                                   const std::function<void()>& tick, Smooth smooth)
     : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()), order_(order) {
   const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
-  features_ = fits && leaves_covariance(*model_) ? model_->features() : 0;
+  features_ = smooth == Smooth::features && fits && leaves_covariance(*model_) ? model_->features() : 0;
   x_ = at::empty({0, x.size(1)}, at::kDouble);
   y_ = noise_ = at::empty({0}, at::kDouble);
   learned_.mean = at::zeros({features_ + 1}, at::kDouble);
@@ -267,6 +267,7 @@ std::vector<FunctionMoments> NeighbourProcess::left_out(const std::vector<std::i
                                                         const std::vector<LeftOut>& folds) const {
   constexpr std::int64_t kFew = 4096;  // rows left out that a search can step over; else it has a tree without them
   const at::NoGradGuard no_grad;
+  if (!order_.defined() || order_.size(0) != size()) return {};  // restored, or given further rows
   const auto n = static_cast<std::size_t>(size());
   std::vector<std::int64_t> place(n), cell(n);
   for (std::size_t i = 0; i < n; ++i) {

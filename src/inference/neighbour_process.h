@@ -22,12 +22,18 @@ namespace ick {
 //   mean = phi'w + c'(y_N - Phi_N w),   variance = d + |A^-1/2 (phi - Phi_N'c)|^2
 class NeighbourProcess {
  public:
+  enum class Smooth {
+    features,   // carry what is smooth
+    elsewhere,  // it has been taken off y already: no features but the constant
+  };
   // Conditions on rows x (n, D), y (n) with the variances of their noise (n), in float64. `model` is of kernels only,
   // one member, which fuses. The order is drawn by `seed`, or given: which row stands where, (n) in int64.
   NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
-                   const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {});
+                   const at::Tensor& noise_variance, std::uint64_t seed, const std::function<void()>& tick = {},
+                   Smooth smooth = Smooth::features);
   NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
-                   const at::Tensor& noise_variance, const at::Tensor& order, const std::function<void()>& tick = {});
+                   const at::Tensor& noise_variance, const at::Tensor& order, const std::function<void()>& tick = {},
+                   Smooth smooth = Smooth::features);
   // `before` given further rows as well, which stand behind its own: what all rows in that order give, from the work of
   // the new ones alone, since no row depends on those behind it. `model` has the kernels and features of the other.
   NeighbourProcess(const NeighbourProcess& before, std::shared_ptr<const Model> model, const at::Tensor& x,

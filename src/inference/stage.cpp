@@ -167,7 +167,8 @@ void Stage::take_kernels(const Stage& from) {
     model_ = std::make_shared<Model>(from.model().spec(), encoder_, training_, model_options_);
   }
   ParameterSet& own = model_->kernel().parameters();
-  const at::Tensor raw = from.model_->kernel().parameters().raw().detach();
+  // a fold has fewer members than the stage it is of
+  const at::Tensor raw = from.model_->kernel().parameters().raw().detach().narrow(0, 0, own.members());
   for (const Parameter& each : own.parameters()) {
     if (each.fixed) continue;  // known in the target's units, which rows of another number measure otherwise
     own.raw().detach().narrow(1, each.first, each.count).copy_(raw.narrow(1, each.first, each.count));

@@ -18,10 +18,13 @@ constexpr double kLeastNoise = 1e-4;  // sd, of the target's: below, nothing is 
 // One training run on some rows of the table: what every engine has at hand, and the steps that they share.
 class Stage {
  public:
-  // `phase` is "train" or "refit". Only the first has early stopping on the plan's validation rows.
+  // `phase` is "train", "refit" or "fold". Only the first has early stopping on the plan's validation rows.
   Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& use, std::string phase,
         const FitHooks& hooks);
 
+  const Table& table() const { return table_; }
+  const FitPlan& plan() const { return plan_; }
+  const FitHooks& hooks() const { return hooks_; }
   const FitOptions& options() const { return plan_.options; }
   const ModelOptions& model_options() const { return model_options_; }
   const Encoder& encoder() const { return encoder_; }

@@ -7,6 +7,7 @@
 #include "ick/base/text.h"
 #include "ick/predict/composite.h"
 #include "ick/store/json.h"
+#include "inference/beside.h"
 #include "model/named_columns.h"
 #include "store/kinds.h"
 
@@ -106,6 +107,7 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
   try {
     // In models of format 1 the noise had what features miss of kernels.
     model.posterior = engine_named(engine).restore(of, tensors, json.value("amplitude", 1.0), named);
+    if (const auto near = restore_neighbours(of, model.encoder, tensors)) model.posterior = near;
     if (json.value("support", false)) model.support = restore_support(*of, model.encoder, tensors);
   } catch (const DataError& error) {
     damaged(path, error.what());
@@ -113,10 +115,10 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
   if (const at::Tensor scores = find("calibration"); scores.defined()) {
     const at::Tensor dense = scores.to(at::kDouble).contiguous();
     try {
-      model.calibration = Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
-                                      json.at("calibration_rows").get<std::int64_t>(),
-                                      json.value("calibration_blocks", std::int64_t{0}),
-                                      json.value("calibration_effective", 0.0));
+      model.calibration =
+          Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
+                      json.at("calibration_rows").get<std::int64_t>(),
+                      json.value("calibration_blocks", std::int64_t{0}), json.value("calibration_effective", 0.0));
     } catch (const UsageError& error) {
       damaged(path, error.what());
     }

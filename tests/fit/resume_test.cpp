@@ -132,6 +132,25 @@ TEST(Resume, ManyTimesOver) {
   EXPECT_EQ(fits.phases.back(), "refit");
 }
 
+// Stopped in training, in folds and in the second training: folds are trained again.
+TEST(Resume, NeighboursBesideNetworks) {
+  const Table table = generic_table(60);
+  FitOptions options = small_options();
+  options.epochs = 2;
+  options.neighbours = Neighbours::yes;
+  const std::string formula = "y ~ mlp(a, b, layers=[4]) + matern32(t, s, points=5)";
+  int asked = 0;
+  FitHooks count;
+  count.interrupted = [&] { return ++asked < 0; };
+  const Fit whole = fit_model(table, parse_formula(formula), options, count);
+  ASSERT_FALSE(whole.model.posterior->tensors().empty());
+  for (const int stop : {1, asked / 5, asked / 2, 4 * asked / 5, asked - 1}) {
+    SCOPED_TRACE("stopped at step " + std::to_string(stop) + " of " + std::to_string(asked));
+    Interrupting fits{table, parse_formula(formula), options};
+    expect_same(fits.run({stop}), whole);
+  }
+}
+
 TEST(Resume, AfterAnInterruptedWarmStart) {
   const Table table = generic_table(40);
   FitOptions options = small_options();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ick/base/error.h"
+#include "ick/base/file.h"
 #include "ick/fit/fit.h"
 #include "ick/store/model_directory.h"
 #include "support/model_case.h"
@@ -53,6 +54,25 @@ TEST(StoredPosterior, ComesBack) {
     expect_same(model.predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
     EXPECT_EQ(again.report.options.posterior, posterior);
   }
+}
+
+// Networks with neighbours: the rows that predictions need, and the kernels of their residuals.
+TEST(StoredPosterior, WithNeighboursBesideNetworks) {
+  const Table table = mixed_table(80, 3), other = mixed_table(50, 4);
+  FitOptions options = quick("ensemble");
+  options.members = 2;
+  options.neighbours = Neighbours::yes;
+  const Fit fitted =
+      fit_model(table, "y ~ mlp(a, site) + matern32(day, points=6) + mlp(b) * rbf(a, points=4)", options);
+  ASSERT_TRUE(find_tensor(fitted.model.posterior->tensors(), "neighbours.x").defined());
+  const ScratchFolder folder;
+  const StoredModel again = stored(fitted, table, folder);
+  expect_same(again.model->predict(other, {0.8, true}), fitted.model.predict(other, {0.8, true}));
+  DrawOptions draws;
+  draws.count = 3;
+  EXPECT_EQ(again.model->draw(other, draws), fitted.model.draw(other, draws));
+  EXPECT_EQ(again.report.options.neighbours, Neighbours::yes);
+  EXPECT_NE(read_file(folder / "m/model.json").find("\"kept_rows\": 80"), std::string::npos);
 }
 
 TEST(StoredPosterior, WithAFormulaOfTheNoise) {

@@ -28,6 +28,9 @@ enum class Perturbation { none, bootstrap, noise };
 // Whether the model that is kept learns from the validation rows, too; automatic: where rows are few enough to matter.
 enum class Refit { automatic, yes, no };
 
+// Whether neighbouring rows stand beside networks; automatic: where rows left out are predicted better.
+enum class Neighbours { automatic, yes, no };
+
 template <>
 struct Choices<Optimiser> {
   static constexpr std::array<std::string_view, 5> names = {"automatic", "adam", "adamw", "sgd", "lbfgs"};
@@ -46,6 +49,10 @@ struct Choices<Perturbation> {
 };
 template <>
 struct Choices<Refit> {
+  static constexpr std::array<std::string_view, 3> names = {"automatic", "yes", "no"};
+};
+template <>
+struct Choices<Neighbours> {
   static constexpr std::array<std::string_view, 3> names = {"automatic", "yes", "no"};
 };
 template <>
@@ -94,9 +101,10 @@ struct FitOptions {
   bool warm_start = true;                              // kernel parameters first, by marginal likelihood on a few rows
   bool polish = true;  // last layers in closed form after gradient descent, if validation rows agree
   Refit refit = Refit::automatic;
-  Split holdout;                    // rows never used for anything but the final scores
-  std::optional<Split> validation;  // rows for early stopping; without a value: chosen from the formula
-  std::string horizon;              // length of the futures that will be predicted, "14d"; "": see left_out.h
+  Neighbours neighbours = Neighbours::automatic;  // of residuals that networks leave, by the kernels beside them
+  Split holdout;                                  // rows never used for anything but the final scores
+  std::optional<Split> validation;                // rows for early stopping; without a value: chosen from the formula
+  std::string horizon;                            // length of the futures to be predicted, "14d"; "": see left_out.h
   Gaps gaps = Gaps::refuse;
   std::map<std::string, std::string> units;  // unit of each column that has one
   double checkpoint_seconds = 60.0;          // between checkpoints
@@ -181,6 +189,13 @@ void FitOptions::declare(Table& table) {
   table("refit", &Self::refit,
         {.text = "Training again on training and validation rows together; no: the model kept has not seen the "
                  "validation rows; automatic: yes for up to 100,000 rows"});
+  table(
+      "neighbours", &Self::neighbours,
+      {.text = "Neighbouring rows beside networks: kernels that stand alone in a sum with networks carry residuals of "
+               "five folds that the networks had not seen, and the model keeps its training rows; automatic: for "
+               "200 to 50,000 training rows where features miss more than 1% of such a kernel, if rows left out are "
+               "predicted better. Of kernels only see " +
+               setting("posterior")});
   table("holdout", &Self::holdout,
         {.text = "Rows for the final scores only: 'date >= 2019-05-16', last=20%, random=20%, group(station)=20%, "
                  "block(lat, lon)=20% or none"});

@@ -4,6 +4,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "inference/beside.h"
 #include "inference/engines.h"
 #include "inference/stage.h"
 
@@ -21,14 +22,15 @@ FunctionMoments moments_of_mixture(const at::Tensor& f) {
 class EnsemblePosterior : public FunctionPosterior {
  public:
   // In models of format 1 the noise had what features miss of kernels.
-  EnsemblePosterior(std::shared_ptr<const Model> model, bool counts_missed)
-      : FunctionPosterior(std::move(model)), counts_missed_(counts_missed) {}
+  // `carried`: terms of which neighbours carry what features miss.
+  EnsemblePosterior(std::shared_ptr<const Model> model, bool counts_missed, std::vector<std::size_t> carried = {})
+      : FunctionPosterior(std::move(model)), counts_missed_(counts_missed), carried_(std::move(carried)) {}
 
   const Engine& engine() const override { return engine_named("ensemble"); }
 
   FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
     if (!counts_missed_ || likelihood.link != Link::identity) return moments_of_mixture(members(batch, likelihood));
-    const auto [f, missed] = model().with_missed_variance(batch);
+    const auto [f, missed] = with_missed(batch);
     FunctionMoments found = moments_of_mixture(f.to(at::kDouble));
     found.variance = found.variance + missed.mean(0);
     return found;
@@ -37,7 +39,7 @@ class EnsemblePosterior : public FunctionPosterior {
   // Members in turn, from one drawn at random, and what features miss by itself in each row.
   at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                    std::uint64_t seed) const override {
-    const auto [f, missed] = model().with_missed_variance(batch);  // (E, B)
+    const auto [f, missed] = with_missed(batch);  // (E, B)
     const std::int64_t first = Random(seed_for(seed, "member")).below(model().members());
     const at::Tensor which = (at::arange(count, at::kLong) + first).remainder(model().members());
     const at::Tensor drawn = f.to(at::kDouble).index_select(0, which);
@@ -47,7 +49,17 @@ class EnsemblePosterior : public FunctionPosterior {
   }
 
  private:
+  std::pair<at::Tensor, at::Tensor> with_missed(const Batch& batch) const {
+    auto [f, missed] = model().with_missed_variance(batch);
+    if (carried_.empty()) return {f, missed};
+    const at::NoGradGuard no_grad;
+    const std::vector<at::Tensor> of_terms = model().residuals(batch.x);
+    for (const std::size_t t : carried_) missed = missed - of_terms[t];
+    return {f, missed.clamp_min(0.0)};
+  }
+
   bool counts_missed_;
+  std::vector<std::size_t> carried_;
 };
 
 void choose(const ModelSpec&, FitOptions& options, std::vector<Message>&) {
@@ -59,7 +71,7 @@ void choose(const ModelSpec&, FitOptions& options, std::vector<Message>&) {
 
 std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
   descend_and_polish(stage, run);
-  return std::make_shared<EnsemblePosterior>(stage.shared_model(), true);
+  return ensemble_or_neighbours(stage, run);
 }
 
 std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState&, double,
@@ -69,8 +81,9 @@ std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> mo
 
 }  // namespace
 
-std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model) {
-  return std::make_shared<EnsemblePosterior>(std::move(model), true);
+std::shared_ptr<const FunctionPosterior> ensemble_posterior(std::shared_ptr<const Model> model,
+                                                            std::vector<std::size_t> carried) {
+  return std::make_shared<EnsemblePosterior>(std::move(model), true, std::move(carried));
 }
 
 Engine ensemble_engine() {

@@ -1,0 +1,178 @@
+#include "inference/beside.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ick/base/error.h"
+#include "ick/base/seed.h"
+#include "inference/stage.h"
+#include "train/warm_start.h"
+
+namespace ick {
+
+namespace {
+
+constexpr char kModelPrefix[] = "neighbours.model.";
+
+std::shared_ptr<Model> model_of(const ModelSpec& spec, const Encoder& encoder, const auto& rows_or_state,
+                                std::uint64_t seed) {
+  ModelOptions options;
+  options.seed = seed;
+  return std::make_shared<Model>(spec, encoder, rows_or_state, options);
+}
+
+// Residuals are the target, in their own standard deviation, of a model of their own.
+Encoder encoder_of_residuals(Encoder encoder, double unit) {
+  encoder.target_scaling = {0.0, unit * encoder.target_scaling.sd};
+  return encoder;
+}
+
+class WithNeighbours : public FunctionPosterior {
+ public:
+  WithNeighbours(std::shared_ptr<const Model> model, ResidualProcess residuals)
+      : FunctionPosterior(model),
+        ensemble_(ensemble_posterior(model, residuals.terms)),
+        residuals_(std::move(residuals)) {}
+
+  const Engine& engine() const override { return engine_named("ensemble"); }
+
+  FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
+    const FunctionMoments of_networks = ensemble_->at(batch, likelihood), near = residuals_.at(batch.x);
+    return {of_networks.mean + near.mean, of_networks.variance + near.variance};
+  }
+
+  at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
+                   std::uint64_t seed) const override {
+    const std::uint64_t own = seed_for(seed, "neighbours");
+    const at::Tensor near = residuals_.process->draws(batch.x, count, own, independent_normals(batch, count, own));
+    return ensemble_->draws(batch, likelihood, count, seed) + residuals_.unit * near;
+  }
+
+  TensorState tensors() const override {
+    TensorState all = residuals_.process->tensors();
+    std::vector<double> terms(residuals_.terms.begin(), residuals_.terms.end());
+    all.emplace_back("neighbours.terms", at::tensor(terms, at::kDouble));
+    all.emplace_back("neighbours.unit", at::full({1}, residuals_.unit, at::kDouble));
+    for (const auto& [name, tensor] : residuals_.model->state()) all.emplace_back(kModelPrefix + name, tensor);
+    return all;
+  }
+
+ private:
+  std::shared_ptr<const FunctionPosterior> ensemble_;
+  ResidualProcess residuals_;
+};
+
+// The variance of a term: the first of a product's parameters that has the target's unit.
+void learn_variance(KernelProduct& product) {
+  for (KernelSpec& kernel : product) {
+    for (const KernelRow& row : kernel_table()) {
+      if (row.name != kernel.name) continue;
+      for (const ParameterDeclaration& each : row.parameters) {
+        if (each.unit != Unit::target_squared) continue;
+        for (Argument& argument : kernel.arguments) {
+          const bool held = argument.kind == Argument::Kind::value || argument.kind == Argument::Kind::fixed;
+          if (argument.name == each.name && held) argument.kind = Argument::Kind::start;
+        }
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::size_t> terms_beside(const ModelSpec& spec) {
+  std::vector<std::size_t> found;
+  if (spec.kernels_only()) return found;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+    const TermSpec& term = spec.terms[t];
+    if (term.networks.empty() && !term.kernels.empty()) found.push_back(t);
+  }
+  return found;
+}
+
+ModelSpec spec_of_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms) {
+  ModelSpec own = spec;
+  own.terms.clear();
+  for (const std::size_t t : terms) {
+    TermSpec& term = own.terms.emplace_back(spec.terms.at(t));
+    term.map = MapKind::nystrom;
+    term.placement = Placement::automatic;
+    term.features = 1;
+    term.stated_features = true;
+    term.train_points = false;
+    for (KernelProduct& product : term.kernels) learn_variance(product);
+  }
+  return own;
+}
+
+FunctionMoments ResidualProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
+  const FunctionMoments found = process->at(x, admits);
+  return {unit * found.mean, unit * unit * found.variance};
+}
+
+ResidualProcess fit_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms, const Encoder& encoder,
+                              const Dataset& rows, const at::Tensor& residuals, std::uint64_t seed,
+                              const std::function<void()>& tick) {
+  ResidualProcess found;
+  found.terms = terms;
+  found.unit = std::max(kLeastNoise, std::sqrt(residuals.square().mean().item<double>()));
+  Dataset own;  // what kernels read, and residuals for targets
+  own.x = rows.x_of(0, rows.size());
+  own.y = residuals / found.unit;
+  own.weights = rows.row_weights();
+  own.error = rows.row_error();
+  if (own.error.defined()) own.error = own.error / (found.unit * found.unit);
+  own.rows = rows.rows;
+  const Encoder of_residuals = encoder_of_residuals(encoder, found.unit);
+  const auto model = model_of(spec_of_residuals(spec, terms), of_residuals, own, seed_for(seed, "residuals"));
+  const auto keep_going = [&] {
+    if (tick) tick();
+    return true;
+  };
+  const double log_noise =
+      warm_start(*model, of_residuals, own, likelihood_named("gaussian"), seed_for(seed, "residuals"), keep_going);
+  at::Tensor noise = at::full({own.size()}, std::max(std::exp(log_noise), kLeastNoise * kLeastNoise), at::kDouble);
+  if (own.error.defined()) noise = noise + own.error;
+  if (own.weights.defined()) noise = noise / own.weights.to(at::kDouble);
+  found.model = model;
+  found.process = std::make_shared<const NeighbourProcess>(model, own.x, own.y, noise, seed_for(seed, "neighbours"),
+                                                           tick, NeighbourProcess::Smooth::elsewhere);
+  return found;
+}
+
+std::shared_ptr<const FunctionPosterior> with_neighbours(std::shared_ptr<const Model> model,
+                                                         ResidualProcess residuals) {
+  return std::make_shared<WithNeighbours>(std::move(model), std::move(residuals));
+}
+
+std::shared_ptr<const FunctionPosterior> restore_neighbours(std::shared_ptr<const Model> model, const Encoder& encoder,
+                                                            const TensorState& tensors) {
+  const at::Tensor terms = find_tensor(tensors, "neighbours.terms"), unit = find_tensor(tensors, "neighbours.unit");
+  if (!terms.defined()) return nullptr;
+  const std::vector<std::size_t> possible = terms_beside(model->spec());
+  ResidualProcess found;
+  for (std::int64_t i = 0; terms.dim() == 1 && i < terms.size(0); ++i) {
+    const double each = terms[i].item<double>();
+    const auto term =
+        std::find_if(possible.begin(), possible.end(), [&](std::size_t t) { return static_cast<double>(t) == each; });
+    if (term != possible.end()) found.terms.push_back(*term);
+  }
+  const bool whole = !found.terms.empty() && std::ssize(found.terms) == terms.numel() && unit.defined() &&
+                     unit.numel() == 1 && unit.item<double>() > 0.0;
+  if (!whole) throw DataError("it does not say which terms of the formula the rows it keeps belong to");
+  found.unit = unit.item<double>();
+  TensorState state;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with(kModelPrefix)) state.emplace_back(name.substr(std::size(kModelPrefix) - 1), tensor);
+  }
+  const auto own =
+      model_of(spec_of_residuals(model->spec(), found.terms), encoder_of_residuals(encoder, found.unit), state, 0);
+  found.process = std::make_shared<const NeighbourProcess>(own, tensors);
+  found.model = own;
+  return with_neighbours(std::move(model), std::move(found));
+}
+
+}  // namespace ick
