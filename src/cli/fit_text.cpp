@@ -238,7 +238,7 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
     said("validation", report.validation_split, report.class_validation->rows, report.class_validation);
   }
   if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
-  for (const std::string& sentence : report.remarks) fmt::print("{}\n", sentence);
+  for (const Message& sentence : report.remarks) fmt::print("{}\n", with_flags(sentence));
   if (refitted) {
     const bool solved = !fit.model.posterior->engine().trains;
     fmt::print("The model kept was then {} on training and validation rows together{}.\n",

@@ -10,6 +10,7 @@
 #include "fit/calibrate.h"
 #include "fit/choices.h"
 #include "fit/noise.h"
+#include "fit/sanity.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
@@ -159,13 +160,16 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   // s has the target's units where the link is the identity, else it is a pure number.
   const double unit = model.likelihood->link == Link::identity ? outcome.training.sd : 1.0;
   double noise = o.noise;
-  const bool known = outcome.noise > 0.0 && (engine_named(o.posterior).kernels_only || !validated) && !shape.defined();
+  // Kernels only: the noise that the weights kept were solved with.
+  const bool solved = engine_named(o.posterior).kernels_only && stage.noise() > 0.0;
+  const double learned_noise = solved ? stage.noise() : outcome.noise;
+  const bool known = learned_noise > 0.0 && (solved || !validated) && !shape.defined();
   if (noise == 0.0) {
-    noise = known ? outcome.noise : fit_noise(mean, variance, y, judged(shape), unit, weights);
+    noise = known ? learned_noise : fit_noise(mean, variance, y, judged(shape), unit, weights);
   }
   const double kept_sd = model.encoder.target_scaling.sd;
   model.noise = noise / kept_sd;
-  model.solved_noise = outcome.noise > 0.0 ? outcome.noise / kept_sd : model.noise;
+  model.solved_noise = learned_noise > 0.0 ? learned_noise / kept_sd : model.noise;
   model.support = make_support(model.model(), model.encoder, stage.training(), o.seed);
   if (!validated) return;
 
@@ -233,6 +237,18 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   if (!second_only) {
     stage = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
     posterior = engine.fit(*stage, {resume});
+    const Likelihood& likelihood = likelihood_of(plan.options);
+    const bool again = validated && engine.kernels_only && plan.options.warm_start;
+    if (again && looks_wrong(*posterior, likelihood, stage->training(), stage->validation(), plan.options.seed)) {
+      auto other = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
+      other->start_elsewhere();
+      const std::shared_ptr<const FunctionPosterior> second = engine.fit(*other, {});
+      const double before = unseen_error(*posterior, likelihood, stage->validation());
+      if (unseen_error(*second, likelihood, other->validation()) < before) {
+        stage = std::move(other);
+        posterior = second;
+      }
+    }
     unseen = validated ? stage->validation() : judged_training_rows(stage->training(), plan.options.seed);
   } else {
     unseen = open_rows(table, plan.encoder, plan.validation, nullptr, plan.options.held_bytes);
@@ -278,7 +294,10 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   report.notes = stage->notes();
   report.polished = outcome.polished;
   if (first_remarks.empty()) first_remarks = stage->remarks();
-  report.remarks = first_remarks;
+  report.remarks.assign(first_remarks.begin(), first_remarks.end());
+  if (!classes) {
+    for (const Message& sentence : odd_things(table, plan, *stage, result)) report.remarks.push_back(sentence);
+  }
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

@@ -147,7 +147,8 @@ void Stage::warm_up() {
     hooks_.progress(progress);
   }
   log_noise_ = warm_start(
-      *model_, encoder_, training_, likelihood_of(options()), options().seed, [this] { return keep_going(); },
+      *model_, encoder_, training_, likelihood_of(options()),
+      elsewhere_ ? seed_for(options().seed, "elsewhere") : options().seed, [this] { return keep_going(); },
       stated_log_noise());
   // The search may end elsewhere on another machine.
   if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);

@@ -35,8 +35,9 @@ class Stage {
 
   // The steps of an engine. ----------------------------------------------------------------------------------------
   void make_model();
-  void warm_up();                        // kernel parameters by marginal likelihood on a few rows
-  void take_kernels(const Stage& from);  // or those of an earlier stage, with as many features
+  void warm_up();                                // kernel parameters by marginal likelihood on a few rows
+  void start_elsewhere() { elsewhere_ = true; }  // with other rows and starts, where the first ones led to nonsense
+  void take_kernels(const Stage& from);          // or those of an earlier stage, with as many features
   // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.
   void remake(const ModelSpec& spec, const at::Tensor& raw);
   void set_model(std::shared_ptr<Model> model) { model_ = std::move(model); }
@@ -98,7 +99,7 @@ class Stage {
   double noise_ = 0.0;  // sd, standardised; 0: not learned
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
-  bool polished_ = false, neighbours_ = false;
+  bool polished_ = false, neighbours_ = false, elsewhere_ = false;
   std::vector<std::string> remarks_;
   double seconds_ = 0.0, waiting_ = 0.0;
   Stopwatch watch_;  // since the warm start

@@ -179,6 +179,11 @@ struct Writer {
   static Json written(const FitOptions& options) { return to_json(options); }
   static Json written(const EncodingNotes& notes);
   static Json written(const EpochRecord& record) { return to_json(record); }
+  static Json written(const std::vector<Message>& messages) {
+    Json list = Json::array();
+    for (const Message& message : messages) list.push_back(message.text());
+    return list;
+  }
   static Json written(const std::vector<EpochRecord>& records) {
     Json list = Json::array();
     for (const EpochRecord& record : records) list.push_back(to_json(record));
@@ -213,6 +218,9 @@ struct Reader {
   static void read(const Json& from, FitOptions& to) { to = options_from_json(from); }
   static void read(const Json& from, EncodingNotes& to);
   static void read(const Json& from, std::vector<EpochRecord>& to);
+  static void read(const Json& from, std::vector<Message>& to) {
+    for (const Json& each : from) to.emplace_back(each.get<std::string>());
+  }
   static void read(const Json& from, std::map<std::string, double>& to) {
     for (const auto& [name, value] : from.items()) to[name] = number_from(value);
   }
@@ -296,6 +304,7 @@ void visit_fields(Data& report, Visitor&& visit) {
   visit("waiting", report.waiting);
   visit("history", report.history);
   visit("calibrated_on", report.calibrated_on);
+  visit("remarks", report.remarks);
 }
 
 template <class Data>
