@@ -236,7 +236,7 @@ TEST(NeighboursEngine, IsChosenWhereFeaturesMissMuch) {
   const Fit near = fit_model(table, "rough ~ matern12(x)", options), far = fit_model(table, "smooth ~ rbf(x)", options);
   EXPECT_EQ(near.model.posterior->engine().name, "neighbours");
   ASSERT_EQ(near.report.remarks.size(), 1u);
-  EXPECT_NE(near.report.remarks[0].find("neighbouring rows carry it"), std::string::npos);
+  EXPECT_NE(near.report.remarks[0].text().find("neighbouring rows carry it"), std::string::npos);
   EXPECT_EQ(far.model.posterior->engine().name, "exact");
   EXPECT_TRUE(far.report.remarks.empty());
   // sd of a walk between two neighbours, and the noise of observations
