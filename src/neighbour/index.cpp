@@ -3,6 +3,7 @@
 #include <hnswlib/hnswlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nanoflann.hpp>
 #include <numeric>
 
@@ -27,6 +28,16 @@ struct Points {
   template <class Box>
   bool kdtree_get_bbox(Box&) const {
     return false;
+  }
+};
+
+// As many nearest points, and no look at others that are just as near: of thousands of rows at one place a few are found
+// at once, where nanoflann's own set would visit them all.
+struct Nearest : nanoflann::KNNResultSet<double, std::uint32_t> {
+  using KNNResultSet::KNNResultSet;
+  double worstDist() const {
+    const double worst = KNNResultSet::worstDist();
+    return full() ? std::nextafter(worst, -1.0) : worst;
   }
 };
 
@@ -85,8 +96,10 @@ std::vector<std::int64_t> NeighbourIndex::nearest(const double* at, std::int64_t
   } else if (tree_ != nullptr && count > 0) {
     std::vector<std::uint32_t> rows(static_cast<std::size_t>(count));
     std::vector<double> distances(static_cast<std::size_t>(count));
-    const std::size_t many = tree_->search.knnSearch(at, rows.size(), rows.data(), distances.data());
-    for (std::size_t i = 0; i < many; ++i) found.emplace_back(distances[i], rows[i]);
+    Nearest nearest(rows.size());
+    nearest.init(rows.data(), distances.data());
+    tree_->search.findNeighbors(nearest, at, nanoflann::SearchParams());
+    for (std::size_t i = 0; i < nearest.size(); ++i) found.emplace_back(distances[i], rows[i]);
   } else {  // nothing to be near in
     for (std::int64_t i = 0; i < count; ++i) found.emplace_back(0.0, i);
   }
