@@ -3,6 +3,7 @@
 #include <hnswlib/hnswlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nanoflann.hpp>
 #include <numeric>
 
@@ -17,17 +18,33 @@ constexpr std::int64_t kFewRows = 50'000;
 constexpr std::size_t kLooks = 200;       // candidates a graph keeps while it looks
 constexpr std::int64_t kLeastRows = 256;  // below, halves of an order are not halved further
 
+// The last row first: a tree looks among points at one place from its end, and those before a row are asked for.
 struct Points {
   const double* at;
   int size;
   std::int64_t count;
 
+  std::size_t row(std::size_t i) const { return static_cast<std::size_t>(count) - 1 - i; }
   std::size_t kdtree_get_point_count() const { return static_cast<std::size_t>(count); }
-  double kdtree_get_pt(std::size_t i, std::size_t d) const { return at[i * static_cast<std::size_t>(size) + d]; }
+  double kdtree_get_pt(std::size_t i, std::size_t d) const { return at[row(i) * static_cast<std::size_t>(size) + d]; }
   template <class Box>
   bool kdtree_get_bbox(Box&) const {
     return false;
   }
+};
+
+// As many nearest points of those from `first` on, and no look at others that are just as near: of thousands of rows at
+// one place a few are found at once, where nanoflann's own set would visit them all.
+struct Nearest : nanoflann::KNNResultSet<double, std::uint32_t> {
+  Nearest(std::size_t most, std::size_t first_point) : KNNResultSet(most), first(first_point) {}
+  bool addPoint(double distance, std::uint32_t point) {
+    return point < first || KNNResultSet::addPoint(distance, point);
+  }
+  double worstDist() const {
+    const double worst = KNNResultSet::worstDist();
+    return full() ? std::nextafter(worst, -1.0) : worst;
+  }
+  std::size_t first;
 };
 
 }  // namespace
@@ -75,22 +92,35 @@ NeighbourIndex::NeighbourIndex(const Coordinates& points, std::int64_t count) : 
 NeighbourIndex::~NeighbourIndex() = default;
 NeighbourIndex::NeighbourIndex(NeighbourIndex&&) noexcept = default;
 
-std::vector<std::int64_t> NeighbourIndex::nearest(const double* at, std::int64_t count) const {
-  count = std::min(count, count_);
+std::vector<std::int64_t> NeighbourIndex::nearest(const double* at, std::int64_t count, std::int64_t before) const {
+  before = std::min(before, count_);
+  count = std::min(count, before);
   std::vector<std::pair<double, std::int64_t>> found;
+  if (count <= 0) return {};
   if (graph_ != nullptr) {
-    std::vector<float> point(at, at + graph_->size);
-    auto queue = graph_->search.searchKnn(point.data(), static_cast<std::size_t>(count));
-    for (; !queue.empty(); queue.pop()) found.emplace_back(queue.top().first, queue.top().second);
-  } else if (tree_ != nullptr && count > 0) {
-    std::vector<std::uint32_t> rows(static_cast<std::size_t>(count));
+    const std::vector<float> point(at, at + graph_->size);
+    for (std::int64_t ask = before < count_ ? 2 * count + 8 : count;; ask *= 2) {
+      auto queue = graph_->search.searchKnn(point.data(), static_cast<std::size_t>(std::min(ask, count_)));
+      for (found.clear(); !queue.empty(); queue.pop()) {
+        const auto row = static_cast<std::int64_t>(queue.top().second);
+        if (row < before) found.emplace_back(queue.top().first, row);
+      }
+      if (std::ssize(found) >= count || ask >= count_) break;
+    }
+  } else if (tree_ != nullptr) {
+    std::vector<std::uint32_t> points(static_cast<std::size_t>(count));
     std::vector<double> distances(static_cast<std::size_t>(count));
-    const std::size_t many = tree_->search.knnSearch(at, rows.size(), rows.data(), distances.data());
-    for (std::size_t i = 0; i < many; ++i) found.emplace_back(distances[i], rows[i]);
+    Nearest nearest(points.size(), static_cast<std::size_t>(count_ - before));
+    nearest.init(points.data(), distances.data());
+    tree_->search.findNeighbors(nearest, at, nanoflann::SearchParams());
+    for (std::size_t i = 0; i < nearest.size(); ++i) {
+      found.emplace_back(distances[i], static_cast<std::int64_t>(tree_->points.row(points[i])));
+    }
   } else {  // nothing to be near in
     for (std::int64_t i = 0; i < count; ++i) found.emplace_back(0.0, i);
   }
   std::sort(found.begin(), found.end());
+  if (std::ssize(found) > count) found.resize(static_cast<std::size_t>(count));
   std::vector<std::int64_t> rows;
   for (const auto& [distance, row] : found) rows.push_back(row);
   return rows;
@@ -103,19 +133,10 @@ OrderedIndex::OrderedIndex(const Coordinates& points, std::int64_t count) {
 }
 
 std::vector<std::int64_t> OrderedIndex::nearest(const double* at, std::int64_t before, std::int64_t count) const {
+  if (halves_.empty()) return {};
   std::size_t half = 0;  // the smallest that has all rows before
   while (half + 1 < halves_.size() && halves_[half + 1].size() >= before) ++half;
-  const std::int64_t size = halves_.empty() ? 0 : halves_[half].size(), wanted = std::min(count, before);
-  for (std::int64_t ask = 2 * wanted + 8; wanted > 0; ask *= 2) {
-    std::vector<std::int64_t> rows = halves_[half].nearest(at, ask);
-    std::erase_if(rows, [&](std::int64_t row) { return row >= before; });
-    if (std::ssize(rows) >= wanted) {
-      rows.resize(static_cast<std::size_t>(wanted));
-      return rows;
-    }
-    if (ask >= size) return rows;
-  }
-  return {};
+  return halves_[half].nearest(at, count, before);
 }
 
 }  // namespace ick

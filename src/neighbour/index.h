@@ -20,8 +20,10 @@ class NeighbourIndex {
 
   std::int64_t size() const { return count_; }
 
-  // Up to `count` rows nearest to `at`, nearest first; equal distances in the order of their numbers.
-  std::vector<std::int64_t> nearest(const double* at, std::int64_t count) const;
+  // Up to `count` rows nearest to `at` among rows 0 .. before - 1, nearest first; equal distances in the order of their
+  // numbers.
+  std::vector<std::int64_t> nearest(const double* at, std::int64_t count, std::int64_t before) const;
+  std::vector<std::int64_t> nearest(const double* at, std::int64_t count) const { return nearest(at, count, count_); }
 
  private:
   struct Tree;
