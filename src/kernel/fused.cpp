@@ -26,13 +26,12 @@ struct Work {
 };
 
 // A formula's view of one point against four rows.
-//   Input:     Lanes, or Dual when the point varies
-//   Parameter: Lanes, or Dual when the parameters vary
+//   Input: Lanes, or Dual when the point varies
 template <class K, class Input, class Parameter>
-class View {
+class View : public ParameterView<K, Parameter> {
  public:
   View(const Work& work, const std::vector<Known<Parameter>>& parameters)
-      : work_(work), first_(first_places<K>(work.structure)), parameters_(parameters.data()) {
+      : ParameterView<K, Parameter>(work.structure, parameters), work_(work) {
     if constexpr (requires { K::waves; }) start_waves();
   }
 
@@ -44,34 +43,16 @@ class View {
   }
   void move_to_rows(int j) { j_ = j; }
 
-  const Structure& structure() const { return work_.structure; }
   const Input& x(int d) const { return point_[d]; }
   Lanes y(int d) const { return Lanes::load(work_.x + d * work_.width + j_); }
-  const Known<Parameter>& p(int k, int i = 0, int j = 0) const {
-    return parameters_[first_[k] + place_of(K::parameters[k].shape, work_.structure, i, j)];
-  }
-  Parameter lookup(int k, const Lanes& level, int j) const {
-    Parameter result = p(k, static_cast<int>(level.v[0]), j);
-    for (int lane = 1; lane < Lanes::kWidth; ++lane) copy_lane(p(k, static_cast<int>(level.v[lane]), j), lane, result);
-    return result;
-  }
-  // sin(a - b) = sin a cos b - cos a sin b
   auto sin_between(int d) const {
-    const Wave &a = point_waves_[d], &b = row_waves_[(d * work_.width + j_) / kLaneWidth];
-    const Lanes sine = a.sin * b.cos - a.cos * b.sin, cosine = a.cos * b.cos + a.sin * b.sin;
-    return with_slope(frequency_[d] * (x(d) - y(d)), sine, 6.2831853071795864769 * cosine);
+    return ick::sin_between(point_waves_[d], row_waves_[(d * work_.width + j_) / kLaneWidth],
+                            frequency_[d] * (x(d) - y(d)));
   }
 
  private:
-  struct Wave {
-    Lanes sin, cos;
-  };
-
   // Phases count from the first point: what is taken off is exact and the numbers stay small.
-  Wave wave(int d, Lanes input) const {
-    const Lanes turn = part_turn(value_of(frequency_[d]) * (input - Lanes(work_.z(0, d))));
-    return {sin_of_part(turn), sin_of_part(turn + 0.25)};
-  }
+  Wave wave(int d, Lanes input) const { return wave_of(value_of(frequency_[d]) * (input - Lanes(work_.z(0, d)))); }
   void start_waves() {
     const int inputs = work_.structure.inputs, width = work_.width;
     point_waves_.resize(inputs);
@@ -82,16 +63,7 @@ class View {
     }
   }
 
-  static void copy_lane(const Lanes& from, int lane, Lanes& to) { to.v[lane] = from.v[lane]; }
-  template <int n>
-  static void copy_lane(const Dual<n>& from, int lane, Dual<n>& to) {
-    copy_lane(from.v, lane, to.v);
-    for (int i = 0; i < n; ++i) copy_lane(from.d[i], lane, to.d[i]);
-  }
-
   const Work& work_;
-  const std::array<int, kMostParameters> first_;
-  const Known<Parameter>* parameters_;
   const Input* point_ = nullptr;
   int j_ = 0;
   std::vector<Parameter> frequency_;           // (inputs)
@@ -128,13 +100,7 @@ void values_of(const Work& work, double* k) {
 // Input: Lanes, or Dual when the points follow one of these parameters.
 template <class K, int n, class Input>
 void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
-  std::vector<Known<Dual<n>>> parameters;
-  parameters.reserve(parameter_count<K>(work.structure));
-  for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
-    Dual<n> parameter = Lanes(work.theta[i]);
-    if (i >= first && i < first + n) parameter.d[i - first] = 1.0;
-    parameters.push_back(parameter);
-  }
+  const auto parameters = varied_parameters<n>(work.theta, parameter_count<K>(work.structure), first);
   std::array<Lanes, n> total;
   total.fill(0.0);
   const auto follow = [&](int i, std::vector<Input>& point) {
@@ -176,22 +142,8 @@ void point_gradient(const Work& work, const double* g, double* d_z) {
 
 template <class K>
 void gradient_of(const Work& work, const double* g, double* d_theta, double* d_z) {
-  const int count = parameter_count<K>(work.structure);
-  for (int first = 0; first < count; first += kMostDerivatives) {
-    switch (std::min(kMostDerivatives, count - first)) {
-      case 1:
-        parameter_gradient<K, 1>(work, first, g, d_theta);
-        break;
-      case 2:
-        parameter_gradient<K, 2>(work, first, g, d_theta);
-        break;
-      case 3:
-        parameter_gradient<K, 3>(work, first, g, d_theta);
-        break;
-      default:
-        parameter_gradient<K, kMostDerivatives>(work, first, g, d_theta);
-    }
-  }
+  for_varied_parameters(parameter_count<K>(work.structure),
+                        [&]<int n>(int first) { parameter_gradient<K, n>(work, first, g, d_theta); });
   if constexpr (K::inputs != Inputs::level) {
     if (d_z != nullptr) point_gradient<K>(work, g, d_z);
   }
@@ -216,13 +168,6 @@ FusedProduct::FusedProduct(std::vector<FusedFactor> factors) : factors_(std::mov
 
 namespace {
 
-// Work space of this thread, (p, width): nothing is allocated step by step.
-std::vector<double>& coefficients(std::size_t size) {
-  static thread_local std::vector<double> all;
-  all.resize(std::max(all.size(), size));
-  return all;
-}
-
 Work work_of(const FusedFactor& factor, const double* theta, const FusedPoints& points, const FusedRows& rows) {
   return {factor.structure,
           theta + factor.first_parameter,
@@ -236,46 +181,22 @@ Work work_of(const FusedFactor& factor, const double* theta, const FusedPoints& 
 }  // namespace
 
 void FusedProduct::values(const double* theta, const FusedPoints& points, const FusedRows& rows, double* k) const {
-  const auto size = static_cast<std::size_t>(points.points) * rows.width;
-  for (std::size_t f = 0; f < factors_.size(); ++f) {
-    const Functions& functions = kFunctions[factors_[f].kernel];
-    const Work work = work_of(factors_[f], theta, points, rows);
-    if (f == 0) {
-      functions.values(work, k);
-    } else {
-      std::vector<double>& coefficient = coefficients(size);
-      functions.values(work, coefficient.data());
-      for (std::size_t i = 0; i < size; ++i) k[i] *= coefficient[i];
-    }
-  }
+  product_of_factors(factors_.size(), static_cast<std::size_t>(points.points) * rows.width, k,
+                     [&](std::size_t f, double* to) {
+                       kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), to);
+                     });
 }
 
 void FusedProduct::gradient(const double* theta, const FusedPoints& points, const FusedRows& rows, const double* g,
                             double* d_theta, double* d_z) const {
-  const auto size = static_cast<std::size_t>(points.points) * rows.width;
-  const std::size_t count = factors_.size();
-  static thread_local std::vector<double> value;  // (factors, p, width)
-  if (count > 1) value.resize(std::max(value.size(), count * size));
-  if (count > 1) {
-    for (std::size_t f = 0; f < count; ++f) {
-      kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), value.data() + f * size);
-    }
-  }
-  for (std::size_t f = 0; f < count; ++f) {
-    const double* weight = g;
-    if (count > 1) {  // d(k_1 ... k_M) / dk_f is the product of the others
-      std::vector<double>& coefficient = coefficients(size);
-      std::copy(g, g + size, coefficient.begin());
-      for (std::size_t other = 0; other < count; ++other) {
-        if (other == f) continue;
-        const double* by = value.data() + other * size;
-        for (std::size_t i = 0; i < size; ++i) coefficient[i] *= by[i];
-      }
-      weight = coefficient.data();
-    }
+  const auto values = [&](std::size_t f, double* to) {
+    kFunctions[factors_[f].kernel].values(work_of(factors_[f], theta, points, rows), to);
+  };
+  const auto gradient = [&](std::size_t f, const double* weight) {
     kFunctions[factors_[f].kernel].gradient(work_of(factors_[f], theta, points, rows), weight,
                                             d_theta + factors_[f].first_parameter, d_z);
-  }
+  };
+  gradients_of_factors(factors_.size(), static_cast<std::size_t>(points.points) * rows.width, g, values, gradient);
 }
 
 }  // namespace ick

@@ -26,60 +26,34 @@ struct Work {
 
 // A formula's view of row i against row j in each of the groups.
 template <class K, class Parameter>
-class GroupView {
+class GroupView : public ParameterView<K, Parameter> {
  public:
   GroupView(const Work& work, const std::vector<Known<Parameter>>& parameters)
-      : work_(work), first_(first_places<K>(work.structure)), parameters_(parameters.data()) {
+      : ParameterView<K, Parameter>(work.structure, parameters), work_(work) {
     if constexpr (requires { K::waves; }) start_waves();
   }
 
   void move_to(int i, int j) { i_ = i, j_ = j; }
 
-  const Structure& structure() const { return work_.structure; }
   Lanes x(int d) const { return work_.at(d, i_); }
   Lanes y(int d) const { return work_.at(d, j_); }
-  const Known<Parameter>& p(int k, int i = 0, int j = 0) const {
-    return parameters_[first_[k] + place_of(K::parameters[k].shape, work_.structure, i, j)];
-  }
-  Parameter lookup(int k, const Lanes& level, int j) const {
-    Parameter result = p(k, static_cast<int>(level.v[0]), j);
-    for (int lane = 1; lane < Lanes::kWidth; ++lane) copy_lane(p(k, static_cast<int>(level.v[lane]), j), lane, result);
-    return result;
-  }
-  // sin(a - b) = sin a cos b - cos a sin b
   auto sin_between(int d) const {
-    const Wave &a = waves_[d * work_.rows + i_], &b = waves_[d * work_.rows + j_];
-    const Lanes sine = a.sin * b.cos - a.cos * b.sin, cosine = a.cos * b.cos + a.sin * b.sin;
-    return with_slope(frequency_[d] * (x(d) - y(d)), sine, 6.2831853071795864769 * cosine);
+    return ick::sin_between(waves_[d * work_.rows + i_], waves_[d * work_.rows + j_], frequency_[d] * (x(d) - y(d)));
   }
 
  private:
-  struct Wave {
-    Lanes sin, cos;
-  };
-
   // Phases count from the first row: what is taken off is exact and the numbers stay small.
   void start_waves() {
     for (int d = 0; d < work_.structure.inputs; ++d) frequency_.push_back(K::frequency(*this, d));
     waves_.reserve(static_cast<std::size_t>(work_.structure.inputs) * work_.rows);
     for (int d = 0; d < work_.structure.inputs; ++d) {
       for (int i = 0; i < work_.rows; ++i) {
-        const Lanes turn = part_turn(value_of(frequency_[d]) * (work_.at(d, i) - work_.at(d, 0)));
-        waves_.push_back({sin_of_part(turn), sin_of_part(turn + 0.25)});
+        waves_.push_back(wave_of(value_of(frequency_[d]) * (work_.at(d, i) - work_.at(d, 0))));
       }
     }
   }
 
-  static void copy_lane(const Lanes& from, int lane, Lanes& to) { to.v[lane] = from.v[lane]; }
-  template <int n>
-  static void copy_lane(const Dual<n>& from, int lane, Dual<n>& to) {
-    copy_lane(from.v, lane, to.v);
-    for (int i = 0; i < n; ++i) copy_lane(from.d[i], lane, to.d[i]);
-  }
-
   const Work& work_;
-  const std::array<int, kMostParameters> first_;
-  const Known<Parameter>* parameters_;
   int i_ = 0, j_ = 0;
   std::vector<Parameter> frequency_;  // (inputs)
   std::vector<Wave> waves_;           // (inputs, rows)
@@ -105,13 +79,7 @@ void values_of(const Work& work, double* k) {
 
 template <class K, int n>
 void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
-  std::vector<Known<Dual<n>>> parameters;
-  parameters.reserve(parameter_count<K>(work.structure));
-  for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
-    Dual<n> parameter = Lanes(work.theta[i]);
-    if (i >= first && i < first + n) parameter.d[i - first] = 1.0;
-    parameters.push_back(parameter);
-  }
+  const auto parameters = varied_parameters<n>(work.theta, parameter_count<K>(work.structure), first);
   std::array<Lanes, n> total;
   total.fill(0.0);
   for_all_pairs<K>(work, parameters, [&](int pair, const auto& value) {
@@ -123,22 +91,8 @@ void parameter_gradient(const Work& work, int first, const double* g, double* d_
 
 template <class K>
 void gradient_of(const Work& work, const double* g, double* d_theta) {
-  const int count = parameter_count<K>(work.structure);
-  for (int first = 0; first < count; first += kMostDerivatives) {
-    switch (std::min(kMostDerivatives, count - first)) {
-      case 1:
-        parameter_gradient<K, 1>(work, first, g, d_theta);
-        break;
-      case 2:
-        parameter_gradient<K, 2>(work, first, g, d_theta);
-        break;
-      case 3:
-        parameter_gradient<K, 3>(work, first, g, d_theta);
-        break;
-      default:
-        parameter_gradient<K, kMostDerivatives>(work, first, g, d_theta);
-    }
-  }
+  for_varied_parameters(parameter_count<K>(work.structure),
+                        [&]<int n>(int first) { parameter_gradient<K, n>(work, first, g, d_theta); });
 }
 
 struct Functions {
@@ -159,49 +113,26 @@ Work work_of(const FusedFactor& factor, const double* theta, const FusedGroups& 
           groups.x + static_cast<std::size_t>(factor.first_input) * groups.rows * kLaneWidth, groups.rows};
 }
 
-// Work space of this thread: nothing is allocated group by group.
-double* scratch(std::vector<double>& of, std::size_t size) {
-  if (of.size() < size) of.resize(size);
-  return of.data();
-}
-
 }  // namespace
 
 void group_values(const FusedProduct& product, const double* theta, const FusedGroups& groups, double* k) {
-  static thread_local std::vector<double> own;
-  const auto size = static_cast<std::size_t>(groups.pairs()) * kLaneWidth;
   const std::vector<FusedFactor>& factors = product.factors();
-  for (std::size_t f = 0; f < factors.size(); ++f) {
-    double* const values = f == 0 ? k : scratch(own, size);
-    kFunctions[factors[f].kernel].values(work_of(factors[f], theta, groups), values);
-    if (f == 0) continue;
-    for (std::size_t i = 0; i < size; ++i) k[i] *= values[i];
-  }
+  product_of_factors(
+      factors.size(), static_cast<std::size_t>(groups.pairs()) * kLaneWidth, k,
+      [&](std::size_t f, double* to) { kFunctions[factors[f].kernel].values(work_of(factors[f], theta, groups), to); });
 }
 
 void group_gradient(const FusedProduct& product, const double* theta, const FusedGroups& groups, const double* g,
                     double* d_theta) {
-  static thread_local std::vector<double> all, weighted;
-  const auto size = static_cast<std::size_t>(groups.pairs()) * kLaneWidth;
   const std::vector<FusedFactor>& factors = product.factors();
-  const std::size_t count = factors.size();
-  double* const value = count > 1 ? scratch(all, count * size) : nullptr;  // (factors, pairs, lanes)
-  for (std::size_t f = 0; f < count && count > 1; ++f) {
-    kFunctions[factors[f].kernel].values(work_of(factors[f], theta, groups), value + f * size);
-  }
-  for (std::size_t f = 0; f < count; ++f) {
-    const double* weight = g;
-    if (count > 1) {  // d(k_1 ... k_M) / dk_f is the product of the others
-      double* const coefficient = scratch(weighted, size);
-      std::copy(g, g + size, coefficient);
-      for (std::size_t other = 0; other < count; ++other) {
-        for (std::size_t i = 0; i < size && other != f; ++i) coefficient[i] *= value[other * size + i];
-      }
-      weight = coefficient;
-    }
+  const auto values = [&](std::size_t f, double* to) {
+    kFunctions[factors[f].kernel].values(work_of(factors[f], theta, groups), to);
+  };
+  const auto gradient = [&](std::size_t f, const double* weight) {
     kFunctions[factors[f].kernel].gradient(work_of(factors[f], theta, groups), weight,
                                            d_theta + factors[f].first_parameter);
-  }
+  };
+  gradients_of_factors(factors.size(), static_cast<std::size_t>(groups.pairs()) * kLaneWidth, g, values, gradient);
 }
 
 }  // namespace ick
