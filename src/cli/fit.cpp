@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
@@ -242,10 +241,7 @@ Command add_fit(CLI::App& program) {
 
   add_options(*app, r.options);
   r.reading.add_to(*app);
-  app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
-      ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
-      ->capture_default_str()
-      ->group("Running");
+  add_progress(*app, r.progress);
   return {app, [request, app] { return run_fit(*request, *app); }};
 }
 

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/option_cli.h"
@@ -66,10 +65,7 @@ Command add_pretrain(CLI::App& program) {
       ->required();
   add_options(*app, r.options);
   r.reading.add_to(*app);
-  app->add_option("--progress", r.progress, "auto, bar, plain, json or none")
-      ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
-      ->capture_default_str()
-      ->group("Running");
+  add_progress(*app, r.progress);
   return {app, [request] { return run_pretrain(*request); }};
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/accept.h"
 #include "ick/base/error.h"
 
 namespace ick {
@@ -48,6 +49,13 @@ std::string numbers_text(const Progress& p) {
 }
 
 }  // namespace
+
+void add_progress(CLI::App& app, std::string& style) {
+  app.add_option("--progress", style, "auto, bar, plain, json or none")
+      ->check(accept_word({"auto", "bar", "plain", "json", "none"}))
+      ->capture_default_str()
+      ->group("Running");
+}
 
 ProgressWriter::ProgressWriter(const std::string& style) {
   const bool terminal = isatty(STDERR_FILENO) != 0;

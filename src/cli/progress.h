@@ -1,11 +1,15 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <string>
 
 #include "ick/fit/fit.h"
 
 namespace ick {
+
+// --progress, a word for ProgressWriter
+void add_progress(CLI::App& app, std::string& style);
 
 // Tells people (or programs) on stderr how far a fit is, and keeps every line for the model's log.
 class ProgressWriter {
