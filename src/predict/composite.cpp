@@ -125,7 +125,7 @@ Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor
   if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
   const double width = calibration.half_width(level);
   const Scaling& scaling = encoder.target_scaling;
-  const Predictive law = predictive();
+  const Predictive distribution = predictive();
   Prediction p;
   const bool shifted = offset.defined() && encoder.offset_in_target();
   p.location = to_vector((shifted ? mean + offset : mean) * scaling.sd + scaling.mean);
@@ -134,10 +134,12 @@ Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor
   for (std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper}) each->resize(p.location.size());
   for (std::size_t i = 0; i < p.location.size(); ++i) {
     const double m = p.location[i], s = p.scale[i];
-    const Moments moments = law.moments(m, s);
+    const Moments moments = distribution.moments(m, s);
     p.mean[i] = moments.mean, p.sd[i] = moments.sd;
     p.lower[i] = p.upper[i] = std::numeric_limits<double>::quiet_NaN();
-    if (std::isfinite(m) && std::isfinite(s)) p.lower[i] = law.bound(-width, m, s), p.upper[i] = law.bound(width, m, s);
+    if (std::isfinite(m) && std::isfinite(s)) {
+      p.lower[i] = distribution.bound(-width, m, s), p.upper[i] = distribution.bound(width, m, s);
+    }
   }
   return p;
 }
@@ -191,7 +193,7 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, co
   const at::Tensor offset = some.row_offset();
   const at::Tensor mean = mean_at(*likelihood, offset.defined() ? f + offset : f);
   const Scaling& scaling = encoder.target_scaling;
-  const Predictive law = predictive();
+  const Predictive distribution = predictive();
   std::vector<std::vector<double>> all;
   for (std::int64_t s = 0; s < wanted.count; ++s) {
     Random random(seed_for(wanted.seed, "noise#" + std::to_string(s)));
@@ -200,8 +202,9 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, co
     const std::vector<double> scale = to_vector(variance.sqrt() * scaling.sd);
     std::vector<double>& drawn = all.emplace_back(rows.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t i = 0; i < location.size(); ++i) {
-      drawn[index.data_ptr<std::int64_t>()[i]] =
-          wanted.noise ? law.draw(random.uniform(), location[i], scale[i]) : encoder.transform->inverse(location[i]);
+      drawn[index.data_ptr<std::int64_t>()[i]] = wanted.noise
+                                                     ? distribution.draw(random.uniform(), location[i], scale[i])
+                                                     : encoder.transform->inverse(location[i]);
     }
   }
   return all;

@@ -48,8 +48,8 @@ TEST(FitNoise, IsTheMostLikely) {
 }
 
 TEST(NoiseFormula, FindsNoiseThatGrows) {
-  const auto law = [](double x, Random& random) { return std::sin(x) + std::abs(x) * random.normal(); };
-  const Table training = simulated(1500, 1, law), fresh = simulated(1000, 2, law);
+  const auto draw = [](double x, Random& random) { return std::sin(x) + std::abs(x) * random.normal(); };
+  const Table training = simulated(1500, 1, draw), fresh = simulated(1000, 2, draw);
   FitOptions options;
   const Fit constant = fit_model(training, "y ~ rbf(x)", options);
   options.noise_formula = "sigma ~ rbf(x)";
@@ -71,11 +71,11 @@ TEST(NoiseFormula, FindsNoiseThatGrows) {
 // Student's t with three degrees: a Gaussian with its variance is too wide in the middle. 600 rows calibrate, so that
 // the coverage has an sd of sqrt(level (1 - level) / 600), of 4000 fresh rows besides; four of them.
 TEST(Calibrated, IntervalsCoverWhateverTheNoise) {
-  const auto law = [](double x, Random& random) {
+  const auto draw = [](double x, Random& random) {
     return std::sin(x) + 0.4 * random.normal() / std::sqrt(random.chi_squared(3) / 3.0);
   };
-  const Table fresh = simulated(4000, 4, law);
-  const Fit fitted = fit_model(simulated(3000, 3, law), "y ~ rbf(x)");
+  const Table fresh = simulated(4000, 4, draw);
+  const Fit fitted = fit_model(simulated(3000, 3, draw), "y ~ rbf(x)");
   ASSERT_EQ(fitted.model.calibration.rows(), 600);
   const Scores calibrated = fitted.model.evaluate(fresh).scores;
   CompositePredictor gaussian = fitted.model;

@@ -9,7 +9,7 @@ import pathlib
 from scipy import stats
 
 
-def distribution(name, mean, sd):
+def distribution_of(name, mean, sd):
     if name in ("gaussian", "gaussian_nll", "mae", "huber"):
         return stats.norm(mean, sd)
     if name == "student":
@@ -26,8 +26,9 @@ def distribution(name, mean, sd):
     raise KeyError(name)
 
 
-def log_density(law, y):
-    return law.logpmf(y) if hasattr(law.dist, "pmf") and law.dist.name in ("poisson", "nbinom") else law.logpdf(y)
+def log_density(distribution, y):
+    is_discrete = distribution.dist.name in ("poisson", "nbinom")
+    return distribution.logpmf(y) if is_discrete else distribution.logpdf(y)
 
 
 MOMENTS = {
@@ -53,21 +54,21 @@ COSTS = {
 lines = ["kind,likelihood,a,b,y,log_density,cdf,p,quantile"]
 for name, pairs in MOMENTS.items():
     for mean, sd in pairs:
-        law = distribution(name, mean, sd)
+        distribution = distribution_of(name, mean, sd)
         for p in (1e-6, 0.03, 0.31, 0.5, 0.77, 0.99, 1 - 1e-6):
-            y = float(law.ppf(p))
+            y = float(distribution.ppf(p))
             quantile = y
             if name == "beta" and not 1e-12 < y < 1 - 1e-12:
                 continue
-            cells = [mean, sd, y, float(log_density(law, y)), float(law.cdf(y)), p, quantile]
+            cells = [mean, sd, y, float(log_density(distribution, y)), float(distribution.cdf(y)), p, quantile]
             lines.append(f"moments,{name}," + ",".join(repr(float(c)) for c in cells))
 for name, make in COSTS.items():
     for f, scale in ((0.4, 0.3), (-1.7, 1.5), (2.2, 0.05)):
-        law = make(f, scale)
-        discrete = law.dist.name in ("poisson", "nbinom", "bernoulli")
+        distribution = make(f, scale)
+        discrete = distribution.dist.name in ("poisson", "nbinom", "bernoulli")
         for p in (0.1, 0.5, 0.9):
-            y = float(law.ppf(p))
-            cost = -float(law.logpmf(y) if discrete else law.logpdf(y))
-            cells = [f, math.log(scale), y, cost, float(law.mean()), float(law.std()), 0.0]
+            y = float(distribution.ppf(p))
+            cost = -float(distribution.logpmf(y) if discrete else distribution.logpdf(y))
+            cells = [f, math.log(scale), y, cost, float(distribution.mean()), float(distribution.std()), 0.0]
             lines.append(f"cost,{name}," + ",".join(repr(float(c)) for c in cells))
 (pathlib.Path(__file__).parent / "likelihoods.csv").write_text("\n".join(lines) + "\n")

@@ -34,16 +34,16 @@ struct Case {
 
 class PredictiveLaw : public testing::TestWithParam<Case> {
  protected:
-  Predictive law() const { return predictive(GetParam().likelihood, GetParam().transform); }
+  Predictive distribution() const { return predictive(GetParam().likelihood, GetParam().transform); }
   Moments at() const { return typical(likelihood_named(GetParam().likelihood), GetParam().transform); }
 };
 
 // E|Y - y| - E|Y - Y'| / 2 over draws (Gneiting and Raftery 2007): another definition than the integral.
 TEST_P(PredictiveLaw, RankedProbabilityIsThatOfDraws) {
   const auto [m, s] = at();
-  const std::vector<double> all = draws(law(), at(), 40'000);
+  const std::vector<double> all = draws(distribution(), at(), 40'000);
   for (const double p : {0.02, 0.5, 0.9}) {
-    const double y = law().draw(p, m, s);
+    const double y = distribution().draw(p, m, s);
     double apart = 0.0, spread = 0.0, size = 0.0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       apart += std::abs(all[i] - y);
@@ -51,19 +51,20 @@ TEST_P(PredictiveLaw, RankedProbabilityIsThatOfDraws) {
       size = std::max(size, std::abs(all[i]));
     }
     const double count = static_cast<double>(all.size()), expected = (apart - 0.5 * spread) / count;
-    EXPECT_NEAR(law().crps(y, m, s) / expected, 1.0, 0.03) << p;
+    EXPECT_NEAR(distribution().crps(y, m, s) / expected, 1.0, 0.03) << p;
   }
 }
 
 // A row inside its interval is one whose conformity is at most the half width.
 TEST_P(PredictiveLaw, ConformityIsBeingInside) {
   const auto [m, s] = at();
-  for (const double y : draws(law(), at(), 300)) {
-    const double distance = law().conformity(y, m, s);
+  for (const double y : draws(distribution(), at(), 300)) {
+    const double distance = distribution().conformity(y, m, s);
     EXPECT_GE(distance, 0.0);
     for (const double h : {0.3, 1.0, 1.645, 2.4}) {
       if (std::abs(distance - h) < 1e-9) continue;
-      EXPECT_EQ(distance < h, law().bound(-h, m, s) <= y && y <= law().bound(h, m, s)) << y << " " << h;
+      EXPECT_EQ(distance < h, distribution().bound(-h, m, s) <= y && y <= distribution().bound(h, m, s))
+          << y << " " << h;
     }
   }
 }
@@ -71,11 +72,11 @@ TEST_P(PredictiveLaw, ConformityIsBeingInside) {
 // Draws lie evenly: the mean of Phi(normal score) is 1/2, and the share below the lower bound of h is Phi(-h).
 TEST_P(PredictiveLaw, BoundsAreQuantiles) {
   const auto [m, s] = at();
-  const std::vector<double> all = draws(law(), at(), 20'000);
+  const std::vector<double> all = draws(distribution(), at(), 20'000);
   double middle = 0.0, inside = 0.0;
   for (const double y : all) {
-    middle += 0.5 * std::erfc(-law().normal_score(y, m, s) / std::sqrt(2.0));
-    inside += law().conformity(y, m, s) <= 1.6448536 ? 1.0 : 0.0;
+    middle += 0.5 * std::erfc(-distribution().normal_score(y, m, s) / std::sqrt(2.0));
+    inside += distribution().conformity(y, m, s) <= 1.6448536 ? 1.0 : 0.0;
   }
   const double count = static_cast<double>(all.size());
   EXPECT_NEAR(middle / count, 0.5, 0.01);
@@ -88,12 +89,12 @@ TEST_P(PredictiveLaw, BoundsAreQuantiles) {
 
 TEST_P(PredictiveLaw, MomentsAreThoseOfDraws) {
   const auto [m, s] = at();
-  const std::vector<double> all = draws(law(), at(), 40'000);
+  const std::vector<double> all = draws(distribution(), at(), 40'000);
   double sum = 0.0, squares = 0.0;
   for (const double y : all) sum += y, squares += y * y;
   const double count = static_cast<double>(all.size()), mean = sum / count;
   const double sd = std::sqrt(squares / count - mean * mean);
-  const Moments stated = law().moments(m, s);
+  const Moments stated = distribution().moments(m, s);
   EXPECT_NEAR(mean, stated.mean, 4.0 * sd / std::sqrt(count));
   EXPECT_NEAR(sd / stated.sd, 1.0, 0.06);
 }
@@ -105,8 +106,9 @@ TEST_P(PredictiveLaw, SurpriseIsTheDensity) {
   const auto [m, s] = at();
   for (const double p : {0.2, 0.5, 0.8}) {
     constexpr double h = 1e-5;
-    const double y = law().draw(p, m, s), slope = (law().draw(p + h, m, s) - law().draw(p - h, m, s)) / (2.0 * h);
-    EXPECT_NEAR(law().surprise(y, m, s), std::log(slope), 1e-6);  // p(y) = 1 / Q'(F(y))
+    const double y = distribution().draw(p, m, s),
+                 slope = (distribution().draw(p + h, m, s) - distribution().draw(p - h, m, s)) / (2.0 * h);
+    EXPECT_NEAR(distribution().surprise(y, m, s), std::log(slope), 1e-6);  // p(y) = 1 / Q'(F(y))
   }
 }
 
@@ -136,13 +138,13 @@ TEST(Predictive, RankedProbabilityOfStudentFollowsItsTails) {
 // A row so far out that its distribution function is one has a finite score, and its interval finite ends.
 TEST(Predictive, FarOutIsFinite) {
   for (const char* name : {"gamma", "negative_binomial", "beta"}) {
-    const Predictive law = predictive(name);
+    const Predictive distribution = predictive(name);
     const Moments m = typical(likelihood_named(name), "");
-    const double far = name[0] == 'b' ? 1.0 - 1e-12 : 1000.0, distance = law.conformity(far, m.mean, m.sd);
+    const double far = name[0] == 'b' ? 1.0 - 1e-12 : 1000.0, distance = distribution.conformity(far, m.mean, m.sd);
     EXPECT_GT(distance, 3.0) << name;
     EXPECT_LT(distance, 40.0) << name;
-    EXPECT_TRUE(std::isfinite(law.bound(distance, m.mean, m.sd))) << name;
-    EXPECT_TRUE(std::isfinite(law.bound(-37.0, m.mean, m.sd))) << name;
+    EXPECT_TRUE(std::isfinite(distribution.bound(distance, m.mean, m.sd))) << name;
+    EXPECT_TRUE(std::isfinite(distribution.bound(-37.0, m.mean, m.sd))) << name;
   }
 }
 
