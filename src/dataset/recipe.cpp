@@ -32,10 +32,6 @@ void note(std::map<std::string, std::int64_t>& counts, const std::string& column
   if (count > 0) counts[column] += count;
 }
 
-std::span<const float> span_of(const at::Tensor& numbers) {
-  return {numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel())};
-}
-
 }  // namespace
 
 void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first) {
@@ -306,7 +302,7 @@ at::Tensor Recipe::numbers(std::size_t network, Rows rows, EncodingNotes* notes)
     for (std::size_t r = 0; r < rows.size(); ++r) {
       float* to = all.data_ptr<float>() + static_cast<std::int64_t>(r) * width + first;
       for (const RandomTree& tree : trees.trees) {
-        to[tree.leaf(span_of(values).subspan(r * read, read))] = 1.0f;
+        to[tree.leaf({values.data_ptr<float>() + r * read, read})] = 1.0f;
         to += tree.leaves();
       }
     }
