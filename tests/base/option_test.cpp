@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ick/base/error.h"
+#include "support/message.h"
 
 namespace ick {
 
@@ -59,12 +60,7 @@ Sample after(std::string_view name, std::vector<std::string> words) {
 }
 
 std::string refusal(std::string_view name, std::vector<std::string> words) {
-  try {
-    row(name).read_words(words);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<UsageError>([&] { row(name).read_words(words); });
 }
 
 TEST(Option, WordsReachTheirFields) {

@@ -7,6 +7,7 @@
 #include "ick/base/error.h"
 #include "ick/fit/fit.h"
 #include "support/image_case.h"
+#include "support/message.h"
 #include "support/train_case.h"
 #include "train/trainer.h"
 
@@ -192,12 +193,7 @@ TEST(ClassPlan, LikelihoodFollowsFromTheTarget) {
 }
 
 std::string refusal(const Table& table, const std::string& formula, const FitOptions& options = {}) {
-  try {
-    plan_fit(table, parse_formula(formula), options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of([&] { plan_fit(table, parse_formula(formula), options); });
 }
 
 TEST(ClassPlan, WhatCannotBeIsSaid) {

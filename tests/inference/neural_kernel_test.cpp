@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
+#include "support/message.h"
 #include "support/network_case.h"
 
 namespace ick {
@@ -220,22 +221,17 @@ TEST(NeuralKernel, NoRowsAreFine) {
 }
 
 TEST(NeuralKernel, WhatHasNoneIsRefused) {
-  const auto message_of = [](const DensePrior& prior, at::IntArrayRef x, at::IntArrayRef y) -> std::string {
-    try {
-      neural_kernels(prior, at::zeros(x), at::zeros(y));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal = [](const DensePrior& prior, at::IntArrayRef x, at::IntArrayRef y) {
+    return message_of<UsageError>([&] { neural_kernels(prior, at::zeros(x), at::zeros(y)); });
   };
   const DensePrior prior = prior_of("relu", 1, true);
-  EXPECT_EQ(message_of(prior, {4, 2}, {3, 2}), "");
-  EXPECT_EQ(message_of(prior, {4, 2}, {3, 3}),
+  EXPECT_EQ(refusal(prior, {4, 2}, {3, 2}), "");
+  EXPECT_EQ(refusal(prior, {4, 2}, {3, 3}),
             "a neural kernel is of rows with the same columns, but one has 2 and the other 3");
-  EXPECT_EQ(message_of(prior, {4}, {3, 3}), "inputs of a neural kernel must be rows of one column or more");
-  EXPECT_EQ(message_of(prior_of("sine", 1, true), {4, 2}, {3, 2}),
+  EXPECT_EQ(refusal(prior, {4}, {3, 3}), "inputs of a neural kernel must be rows of one column or more");
+  EXPECT_EQ(refusal(prior_of("sine", 1, true), {4, 2}, {3, 2}),
             "no kernel is known of networks with activation \"sine\"");
-  EXPECT_EQ(message_of({"relu", false, {}}, {4, 2}, {3, 2}),
+  EXPECT_EQ(refusal({"relu", false, {}}, {4, 2}, {3, 2}),
             "a network without a layer has no kernel; give it one for the output");
 }
 

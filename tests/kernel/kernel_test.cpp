@@ -9,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "support/law.h"
+#include "support/message.h"
 
 namespace ick {
 namespace {
@@ -61,24 +62,7 @@ double number(const at::Tensor& t) { return t.item<double>(); }
 
 template <class E = UsageError>
 std::string error_of(const std::string& text, const Columns& columns = inputs()) {
-  try {
-    bound(text, 1, 0, columns);
-  } catch (const E& error) {
-    return error.what();
-  } catch (const Error& error) {
-    return std::string("another kind of error: ") + error.what();
-  }
-  return "no error";
-}
-
-template <class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<E>([&] { bound(text, 1, 0, columns); });
 }
 
 std::vector<std::string> paths(const Kernel& kernel) {

@@ -8,6 +8,7 @@
 
 #include "ick/base/error.h"
 #include "support/gradient_check.h"
+#include "support/message.h"
 
 namespace ick {
 namespace {
@@ -29,16 +30,6 @@ ParameterSet some_parameters() {
   set.add(named("term1.site.categorical.loading", 1, Constraint::real()), {-0.3, 2.2});
   set.add(named("term2.t.periodic.period", 1, Constraint::positive(), true), {365.25, 7.0});
   return set;
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 double at_place(const at::Tensor& t, std::int64_t e, std::int64_t i) { return t[e][i].item<double>(); }
@@ -126,17 +117,17 @@ TEST(ParameterSet, NaturalAgreesWithDifferences) {
 
 TEST(ParameterSet, MessagesNameTheParameter) {
   ParameterSet set = some_parameters();
-  EXPECT_EQ(error_of([&] { set.find("term1.t.rbf.lengthscal"); }),
+  EXPECT_EQ(message_of([&] { set.find("term1.t.rbf.lengthscal"); }),
             "no parameter named \"term1.t.rbf.lengthscal\"; did you mean \"term1.t.rbf.lengthscale\"?");
-  EXPECT_EQ(error_of([&] { set.find("noise"); }), "no parameter named \"noise\"");
-  EXPECT_EQ(error_of([&] { set.set("term1.t.rbf.variance", -2.0); }),
+  EXPECT_EQ(message_of([&] { set.find("noise"); }), "no parameter named \"noise\"");
+  EXPECT_EQ(message_of([&] { set.set("term1.t.rbf.variance", -2.0); }),
             "term1.t.rbf.variance: -2 is not a positive number");
-  EXPECT_EQ(error_of([&] { set.set("term1.t.rbf.lengthscale", 8.0); }),
+  EXPECT_EQ(message_of([&] { set.set("term1.t.rbf.lengthscale", 8.0); }),
             "term1.t.rbf.lengthscale: 8 is not a number between 0.5 and 8");
-  EXPECT_EQ(error_of([&] { set.set("term1.site.categorical.loading", std::nan("")); }),
+  EXPECT_EQ(message_of([&] { set.set("term1.site.categorical.loading", std::nan("")); }),
             "term1.site.categorical.loading: nan is not a number");
   EXPECT_NEAR(at_place(set.natural(), 0, 0), 1.7, 1e-14) << "a refused value changes nothing";
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(message_of([&] {
               set.add(named("noise", 1, Constraint::positive()), {0.1, 0.0});
             }),
             "noise: 0 is not a positive number");
@@ -146,17 +137,17 @@ TEST(ParameterSet, MessagesNameTheParameter) {
 
 TEST(ParameterSet, CheckNamesWhatWentWrong) {
   ParameterSet set = some_parameters();
-  EXPECT_EQ(error_of([&] { set.check(); }), "no error");
+  EXPECT_EQ(message_of([&] { set.check(); }), "");
   set.raw().detach()[1][0] = 800.0;
   EXPECT_EQ(
-      error_of([&] { set.check(); }),
+      message_of([&] { set.check(); }),
       "term1.t.rbf.variance has become inf in member 2 (expected a positive number); bound it in the formula, as in "
       "bounded(start, low, high), or lower the learning rate");
   set.raw().detach()[1][0] = -800.0;
-  EXPECT_EQ(error_of([&] { set.check(); }).substr(0, 40), "term1.t.rbf.variance has become 0 in mem");
+  EXPECT_EQ(message_of([&] { set.check(); }).substr(0, 40), "term1.t.rbf.variance has become 0 in mem");
   set.raw().detach()[1][0] = 0.0;
   set.raw().detach()[0][3] = std::nan("");
-  EXPECT_EQ(error_of([&] { set.check(); }).substr(0, 55), "term1.site.categorical.loading has become nan in member");
+  EXPECT_EQ(message_of([&] { set.check(); }).substr(0, 55), "term1.site.categorical.loading has become nan in member");
   EXPECT_THROW(set.check(), NumericError);
 }
 

@@ -9,6 +9,7 @@
 #include "ick/base/error.h"
 #include "kernel/values.h"
 #include "support/law.h"
+#include "support/message.h"
 
 namespace ick {
 namespace {
@@ -219,16 +220,6 @@ std::vector<LawCase> density_cases() {
 INSTANTIATE_TEST_SUITE_P(Kernel, Density, testing::ValuesIn(density_cases()),
                          [](const auto& each) { return each.param.name(); });
 
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 Kernel simple(const std::string& text) {
   InputSummary a, b;
   a.name = "a";
@@ -238,12 +229,12 @@ Kernel simple(const std::string& text) {
 
 TEST(Spectrum, WhatHasNoneSaysSo) {
   const Kernel linear = simple("linear(a)"), series = simple("periodic(a, b)"), wave = simple("cosine(a)");
-  EXPECT_EQ(error_of([&] { component_count(linear.terms()[0][0], 5); }),
+  EXPECT_EQ(message_of<UsageError>([&] { component_count(linear.terms()[0][0], 5); }),
             "linear has no spectrum, so it has no Fourier or Hilbert features; use Nystrom");
-  EXPECT_EQ(error_of([&] { component_count(series.terms()[0][0], 5); }),
+  EXPECT_EQ(message_of<UsageError>([&] { component_count(series.terms()[0][0], 5); }),
             "the Fourier series of a periodic kernel is for one column, found 2; use Nystrom features, or one periodic "
             "kernel for each column");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(message_of<UsageError>([&] {
               spectral_density(wave.terms()[0][0], wave.parameters().natural(), at::ones({1, 1}));
             }),
             "cosine has no spectral density");

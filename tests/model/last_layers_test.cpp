@@ -18,14 +18,6 @@
 namespace ick {
 namespace {
 
-ModelOptions two_members() {
-  ModelOptions options;
-  options.members = 2;
-  options.seed = 11;
-  options.layers = {5};
-  return options;
-}
-
 // Number by number: sum_b sum_ij w_bij left_bi right_bj of one member and row.
 double naive_bilinear(const std::vector<BilinearFeatures>& pairs, const std::vector<at::Tensor>& w, std::int64_t e,
                       std::int64_t row) {

@@ -17,6 +17,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "support/likelihoods.h"
+#include "support/message.h"
 
 namespace ick {
 namespace {
@@ -208,12 +209,7 @@ TEST(Metrics, SpearmanSeesOrderOnly) {
 }
 
 std::string refusal(const Numbers& y, const Numbers& mean, const Numbers& sd) {
-  try {
-    normal_scores(y, mean, sd, 0.0, 1.0);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { normal_scores(y, mean, sd, 0.0, 1.0); });
 }
 
 TEST(Metrics, Refuses) {

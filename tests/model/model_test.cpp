@@ -198,14 +198,6 @@ const std::vector<std::string> kEveryMap = {
     "y ~ spectral_mixture(day, components=2, points=8) + polynomial(a, degree=3)",
 };
 
-ModelOptions two_members() {
-  ModelOptions options;
-  options.members = 2;
-  options.seed = 11;
-  options.layers = {5};
-  return options;
-}
-
 TEST(Model, RestoredFromItsStateItIsTheSameBitForBit) {
   for (const std::string& formula : kEveryMap) {
     const ModelCase made(formula, mixed_table(40, 7));

@@ -2,9 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -139,15 +137,7 @@ TEST(Cnn, ArgumentsThatDoNotFit) {
 
 // tests/golden/cnn_steps.csv, written by cnn_steps.py beside it.
 TEST(CnnGolden, TenStepsAreThoseOfPyTorch) {
-  std::ifstream file(ICK_TESTS_DIR "/golden/cnn_steps.csv");
-  std::map<std::string, Tensors> golden;
-  std::string line, step, name;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::istringstream in(line);
-    std::getline(in, step, ','), std::getline(in, name, ',');
-    golden[step][name] = read_numbers(in);
-  }
+  const std::map<std::string, Tensors> golden = golden_steps("cnn_steps.csv");
   ASSERT_EQ(golden.size(), 13u);
   const ImageShape image{2, 16, 12};
   const auto network = make_network("cnn(image, channels=[4, 3], pool=2, layers=5)", image_context(image, 2, 2));

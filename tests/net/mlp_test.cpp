@@ -12,6 +12,7 @@
 
 #include "ick/base/error.h"
 #include "support/gradient_check.h"
+#include "support/message.h"
 #include "support/network_case.h"
 
 namespace ick {
@@ -127,17 +128,9 @@ TEST(Mlp, GradientsAreThoseOfDifferences) {
         const at::Tensor f = (*network)(rows);
         return (f * (slope + 0.1 * f)).sum();
       };
+      loss(x).backward();
       for (const NamedTensor& each : network->parameters()) {
-        const at::Tensor centre = each.value.detach().clone();
-        const auto of_parameter = [&](const at::Tensor& values) {
-          each.value.set_data(values.detach());
-          const at::Tensor value = loss(x);
-          if (!values.requires_grad()) return value;
-          const at::Tensor gradient = torch::autograd::grad({value}, {each.value})[0];
-          return (gradient * values).sum();  // not the loss, but with its gradient
-        };
-        const GradientCheck check = check_gradient(of_parameter, centre);
-        each.value.set_data(centre);
+        const GradientCheck check = check_parameter(each.value, [&] { return loss(x); });
         EXPECT_LT(check.error, 1e-7) << activation << ", norm " << norm << ", " << each.path;
         EXPECT_GT(check.largest, 1e-2) << activation << ", norm " << norm << ", " << each.path;
       }
@@ -226,17 +219,12 @@ TEST(Mlp, DropoutKeepsTheMean) {
 
 TEST(Mlp, RowsThatDoNotFitAreRefused) {
   const auto network = make_network("mlp(a, b)", context_of(2, 1, 3));
-  const auto message_of = [&](at::IntArrayRef sizes) -> std::string {
-    try {
-      (*network)(at::zeros(sizes));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "";
+  const auto refusal = [&](at::IntArrayRef sizes) {
+    return message_of<UsageError>([&] { (*network)(at::zeros(sizes)); });
   };
-  EXPECT_EQ(message_of({5, 3}), "inputs of this network must be rows of 2 columns");
-  EXPECT_EQ(message_of({2}), "inputs of this network must be rows of 2 columns");
-  EXPECT_EQ(message_of({4, 5, 2}), "inputs of a network are for 4 members, but it has 3");
+  EXPECT_EQ(refusal({5, 3}), "inputs of this network must be rows of 2 columns");
+  EXPECT_EQ(refusal({2}), "inputs of this network must be rows of 2 columns");
+  EXPECT_EQ(refusal({4, 5, 2}), "inputs of a network are for 4 members, but it has 3");
   EXPECT_EQ((*network)(at::zeros({0, 2})).sizes(), at::IntArrayRef({3, 0, 1}));
 }
 

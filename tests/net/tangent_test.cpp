@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ick/base/error.h"
+#include "support/message.h"
 #include "support/network_case.h"
 
 namespace ick {
@@ -120,13 +121,8 @@ TEST(DensePrior, IsTheLawOfTheParametersAtTheStart) {
   EXPECT_TRUE(normed->dense_prior().value().layer_norm);
 }
 
-std::string message_of(const Network& network, at::IntArrayRef x, at::IntArrayRef signal) {
-  try {
-    network.tangents(at::zeros(x), at::zeros(signal));
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal(const Network& network, at::IntArrayRef x, at::IntArrayRef signal) {
+  return message_of<UsageError>([&] { network.tangents(at::zeros(x), at::zeros(signal)); });
 }
 
 class Constant : public Network {
@@ -143,9 +139,9 @@ class Constant : public Network {
 };
 
 TEST(Tangents, AreRefusedWhereThereAreNone) {
-  EXPECT_EQ(message_of(*make_network("mlp(a, b, norm=layer)", context_of()), {4, 2}, {1, 4, 3}),
+  EXPECT_EQ(refusal(*make_network("mlp(a, b, norm=layer)", context_of()), {4, 2}, {1, 4, 3}),
             "the tangents of a network with norm=layer have no closed form; leave norm=layer out");
-  EXPECT_EQ(message_of(Constant(), {4, 2}, {1, 4, 1}),
+  EXPECT_EQ(refusal(Constant(), {4, 2}, {1, 4, 1}),
             "tangents are known for fully connected networks only; take mlp(...), or do without them");
   EXPECT_FALSE(Constant().dense_prior().has_value());
 }
@@ -153,12 +149,12 @@ TEST(Tangents, AreRefusedWhereThereAreNone) {
 TEST(Tangents, RowsThatDoNotFitAreRefused) {
   const auto network = make_network("mlp(a, b)", context_of());
   const std::string expected = "the signal of tangents must be of 1 or 3 members, 4 rows and 3 outputs";
-  EXPECT_EQ(message_of(*network, {4, 2}, {1, 4, 3}), "");
-  EXPECT_EQ(message_of(*network, {4, 2}, {4, 3}), expected);
-  EXPECT_EQ(message_of(*network, {4, 2}, {2, 4, 3}), expected);
-  EXPECT_EQ(message_of(*network, {4, 2}, {3, 5, 3}), expected);
-  EXPECT_EQ(message_of(*network, {4, 2}, {3, 4, 1}), expected);
-  EXPECT_EQ(message_of(*network, {4, 5}, {1, 4, 3}), "inputs of this network must be rows of 2 columns");
+  EXPECT_EQ(refusal(*network, {4, 2}, {1, 4, 3}), "");
+  EXPECT_EQ(refusal(*network, {4, 2}, {4, 3}), expected);
+  EXPECT_EQ(refusal(*network, {4, 2}, {2, 4, 3}), expected);
+  EXPECT_EQ(refusal(*network, {4, 2}, {3, 5, 3}), expected);
+  EXPECT_EQ(refusal(*network, {4, 2}, {3, 4, 1}), expected);
+  EXPECT_EQ(refusal(*network, {4, 5}, {1, 4, 3}), "inputs of this network must be rows of 2 columns");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "ick/feature/feature_map.h"
 #include "ick/formula/expression.h"
 #include "ick/kernel/kernel.h"
+#include "support/message.h"
 
 // What the tests of feature maps share: one table of rows that every kernel finds its columns in, and the plain
 // arithmetic that features are compared with.
@@ -124,17 +125,6 @@ inline std::vector<at::Tensor> map_gradients(const FeatureMap& map, const at::Te
     if (!gradients[i].defined()) gradients[i] = at::zeros_like(leaves[i]);
   }
   return gradients;
-}
-
-// The error's message, or "" when none of that type was thrown.
-template <class Error, class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace ick

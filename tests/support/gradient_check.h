@@ -52,4 +52,20 @@ GradientCheck check_gradient(F f, const at::Tensor& x) {
   return check;
 }
 
+// Compares the gradient that backward() has left at a float64 parameter with differences of value(), which reads the
+// parameter. Numbers that are not `free` (all are when it is undefined) stay where they are.
+template <class F>
+GradientCheck check_parameter(const at::Tensor& parameter, F value, const at::Tensor& free = {}) {
+  const at::Tensor place = parameter.detach(), start = place.clone(), gradient = parameter.grad().clone();
+  return check_gradient(
+      [&](const at::Tensor& at) -> at::Tensor {
+        if (at.requires_grad()) return (at * gradient).sum();  // a function with the gradient under test
+        place.copy_(free.defined() ? at::where(free, at, start) : at);
+        const at::Tensor result = value();
+        place.copy_(start);
+        return result;
+      },
+      start);
+}
+
 }  // namespace ick

@@ -7,15 +7,15 @@
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "ick/base/error.h"
+#include "support/golden_steps.h"
 #include "support/gradient_check.h"
+#include "support/message.h"
 #include "support/network_case.h"
 
 namespace ick {
@@ -47,12 +47,7 @@ inline void all_to_double(const Network& network) {
 }
 
 inline std::string usage_message(const std::string& call, const NetworkContext& context) {
-  try {
-    make_network(call, context);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<UsageError>([&] { make_network(call, context); });
 }
 
 inline std::int64_t parameter_count(const std::string& call, const NetworkContext& context) {
@@ -76,16 +71,9 @@ inline void expect_gradients(const std::string& call, const NetworkContext& cont
     const at::Tensor f = training ? (*network)(images, generator_of(1)) : (*network)(images);
     return (f * (slope + 0.1 * f)).sum();
   };
+  loss(x).backward();
   for (const NamedTensor& each : network->parameters()) {
-    const at::Tensor centre = each.value.detach().clone();
-    const auto of_parameter = [&](const at::Tensor& values) {
-      each.value.set_data(values.detach());
-      const at::Tensor value = loss(x);
-      if (!values.requires_grad()) return value;
-      return (torch::autograd::grad({value}, {each.value})[0] * values).sum();  // not the loss, but with its gradient
-    };
-    const GradientCheck check = check_gradient(of_parameter, centre);
-    each.value.set_data(centre);
+    const GradientCheck check = check_parameter(each.value, [&] { return loss(x); });
     if (std::find(without.begin(), without.end(), each.path) != without.end()) {
       EXPECT_LT(check.largest, 1e-8) << each.path;
       continue;
@@ -165,8 +153,6 @@ inline void expect_members_are_networks(const std::string& call, NetworkContext 
   EXPECT_TRUE(at::allclose(at::baddbmm(all->last_bias(), all->hidden(x), all->last_weight()), used, 1e-5, 1e-5));
 }
 
-using Tensors = std::map<std::string, at::Tensor>;
-
 // Ten steps of AdamW as another library made them: losses and gradients of each to 1e-10 of the largest element. Those
 // in `without` have no part in the output.
 inline void expect_ten_steps(const Network& network, const std::map<std::string, Tensors>& golden, std::int64_t batch,
@@ -205,12 +191,6 @@ inline void expect_ten_steps(const Network& network, const std::map<std::string,
     }
     optimiser.step();
   }
-}
-
-inline at::Tensor read_numbers(std::istream& in) {
-  std::vector<double> values;
-  for (double each; in >> each;) values.push_back(each);
-  return at::tensor(values, at::kDouble);
 }
 
 }  // namespace ick

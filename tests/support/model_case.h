@@ -10,6 +10,14 @@
 // Models made, not trained: what they compute does not depend on that.
 namespace ick {
 
+inline ModelOptions two_members() {
+  ModelOptions options;
+  options.members = 2;
+  options.seed = 11;
+  options.layers = {5};
+  return options;
+}
+
 struct ModelCase {
   Table table;
   FitPlan plan;

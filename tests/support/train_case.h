@@ -101,22 +101,6 @@ inline at::Tensor free_columns(const Kernel& kernel) {
   return free;
 }
 
-// Compares the gradient that backward() has left at a float64 parameter with differences of value(), which reads the
-// parameter. Numbers that are not `free` (all are when it is undefined) stay where they are.
-template <class F>
-GradientCheck check_parameter(const at::Tensor& parameter, F value, const at::Tensor& free = {}) {
-  const at::Tensor place = parameter.detach(), start = place.clone(), gradient = parameter.grad().clone();
-  return check_gradient(
-      [&](const at::Tensor& at) -> at::Tensor {
-        if (at.requires_grad()) return (at * gradient).sum();  // a function with the gradient under test
-        place.copy_(free.defined() ? at::where(free, at, start) : at);
-        const at::Tensor result = value();
-        place.copy_(start);
-        return result;
-      },
-      start);
-}
-
 inline std::map<std::string, at::Tensor> by_path(const TensorState& state) { return {state.begin(), state.end()}; }
 
 // Whether two states hold the same tensors, bit for bit; if not, which is the first that differs.

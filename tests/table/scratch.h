@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/message.h"
+
 namespace ick {
 
 // A file that lives as long as this object.
@@ -31,21 +33,5 @@ class ScratchFile {
  private:
   std::string path_;
 };
-
-// What `work` throws, without the path of the scratch file; "" when it throws nothing, "other: ..." when not an E.
-template <typename E, typename Work>
-std::string message_of(const Work& work, const std::string& path = "") {
-  try {
-    work();
-  } catch (const E& error) {
-    std::string text = error.what();
-    for (std::size_t at; !path.empty() && (at = text.find(path)) != std::string::npos;)
-      text.replace(at, path.size(), "f");
-    return text;
-  } catch (const std::exception& error) {
-    return std::string("other: ") + error.what();
-  }
-  return "";
-}
 
 }  // namespace ick

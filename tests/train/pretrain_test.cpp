@@ -12,6 +12,7 @@
 #include "ick/base/file.h"
 #include "ick/net/safetensors.h"
 #include "support/image_case.h"
+#include "support/message.h"
 #include "train/masked_autoencoder.h"
 
 namespace ick {
@@ -196,14 +197,7 @@ TEST(Pretrain, AFormulaStartsFromIt) {
   const auto make = [&](const std::string& arguments) {
     return make_network(spec_of("vit(image, heads=4, hidden=64, " + arguments + ", start=\"" + file + "\")"), context);
   };
-  const auto message = [&](const std::string& arguments) -> std::string {
-    try {
-      make(arguments);
-    } catch (const DataError& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto message = [&](const std::string& arguments) { return message_of<DataError>([&] { make(arguments); }); };
   const auto network = make("patch=4, width=32, depth=2");
   const auto parameters = network->parameters();
   ASSERT_EQ(parameters.size(), made.tensors.size() + 2);

@@ -1,42 +1,24 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 
+#include "support/golden_steps.h"
 #include "support/train_case.h"
 #include "train/trainer.h"
 
 namespace ick {
 namespace {
 
-using Tensors = std::map<std::string, at::Tensor>;
-
 constexpr char kFormula[] =
     "y ~ mlp(a, b, layers=[8, 5], activation=tanh) * mlp(c, layers=[6], activation=relu)"
     " * rbf(t, points=6, train_points=yes) * periodic(s) + periodic(u, points=5)";
 
-// tests/golden/ten_steps.csv, written by ten_steps.py beside it: "data", "start" and the steps 1 to 10.
-std::map<std::string, Tensors> read_golden() {
-  std::ifstream file(ICK_TESTS_DIR "/golden/ten_steps.csv");
-  std::map<std::string, Tensors> golden;
-  std::string line, step, name;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::istringstream in(line);
-    std::getline(in, step, ','), std::getline(in, name, ',');
-    std::vector<double> values;
-    for (double each; in >> each;) values.push_back(each);
-    golden[step][name] = at::tensor(values, at::kDouble);
-  }
-  return golden;
-}
-
+// tests/golden/ten_steps.csv, written by ten_steps.py beside it.
 class TenSteps : public testing::Test {
  protected:
-  const std::map<std::string, Tensors> golden_ = read_golden();
+  const std::map<std::string, Tensors> golden_ = golden_steps("ten_steps.csv");
   const Tensors& start_ = golden_.at("start");
 
   static Table table_of(const Tensors& data) {

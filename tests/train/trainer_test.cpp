@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numbers>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -63,26 +65,35 @@ double naive_loss(const std::string& loss, const at::Tensor& f, const at::Tensor
   return total;
 }
 
+// A trainer in float64 of two members.
+struct LossCase {
+  std::unique_ptr<Model> model;
+  FitOptions options = plain_options(1, 24);
+  FitHooks hooks;
+  std::optional<Trainer> trainer;
+
+  LossCase(const TrainCase& on, const std::string& loss) : model(on.model(2)) {
+    to_double(*model);
+    options.likelihood = loss;
+    trainer.emplace(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
+  }
+};
+
 TEST(TrainerLoss, IsTheDefinitionAndItsGradientThatOfDifferences) {
   const TrainCase on(generic_table(24), kHybrid);
   for (const std::string loss : {"mse", "mae", "huber", "gaussian_nll"}) {
     SCOPED_TRACE(loss);
-    const auto model = on.model(2);
-    to_double(*model);
-    FitOptions options = plain_options(1, 24);
-    options.likelihood = loss;
-    const FitHooks hooks;
-    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
+    LossCase of(on, loss);
     const Batch batch = batch_of(on.rows, 0, 24);
-    const at::Tensor f = (*model)(batch).detach();
-    const at::Tensor losses = trainer.loss(batch);
+    const at::Tensor f = (*of.model)(batch).detach();
+    const at::Tensor losses = of.trainer->loss(batch);
     EXPECT_NEAR(losses.sum().item<double>(), naive_loss(loss, f, batch.y, std::log(0.1)), 1e-11);
     losses.sum().backward();
-    for (const NamedTensor& each : all_parameters(*model)) {
+    for (const NamedTensor& each : all_parameters(*of.model)) {
       const bool is_kernel = each.path == "kernel";
       const GradientCheck check = check_parameter(
-          each.value, [&] { return trainer.loss(batch).sum(); },
-          is_kernel ? free_columns(model->kernel()) : at::Tensor());
+          each.value, [&] { return of.trainer->loss(batch).sum(); },
+          is_kernel ? free_columns(of.model->kernel()) : at::Tensor());
       EXPECT_GT(check.largest, 1e-4) << each.path;
       EXPECT_LT(check.error, 1e-6) << each.path;
     }
@@ -94,15 +105,10 @@ TEST(TrainerLoss, OfRowsThatMembersSeeDifferently) {
   const TrainCase on(generic_table(24), kHybrid);
   for (const std::string loss : {"mse", "mae", "huber", "gaussian_nll"}) {
     SCOPED_TRACE(loss);
-    const auto model = on.model(2);
-    to_double(*model);
-    FitOptions options = plain_options(1, 24);
-    options.likelihood = loss;
-    const FitHooks hooks;
-    Trainer trainer(*model, likelihood_objective(*model, options), options, on.rows, nullptr, 1.0, hooks, "train");
+    LossCase of(on, loss);
     Batch batch = batch_of(on.rows, 0, 24);
     batch.y = at::stack({on.rows.y, on.rows.y.flip(0)});
-    const at::Tensor f = (*model)(batch).detach(), losses = trainer.loss(batch);
+    const at::Tensor f = (*of.model)(batch).detach(), losses = of.trainer->loss(batch);
     for (std::int64_t e = 0; e < 2; ++e) {
       const double expected = naive_loss(loss, f.narrow(0, e, 1), batch.y[e], std::log(0.1));
       EXPECT_NEAR(losses[e].item<double>(), expected, 1e-11);
@@ -111,7 +117,7 @@ TEST(TrainerLoss, OfRowsThatMembersSeeDifferently) {
     at::Tensor counts = at::zeros({2, 24}, at::kDouble);
     for (std::int64_t i = 0; i < 24; ++i) counts[0][(7 * i * i) % 24] += 1.0, counts[1][i] = 1.0;
     batch.weights = counts;
-    const at::Tensor weighted = trainer.loss(batch);
+    const at::Tensor weighted = of.trainer->loss(batch);
     std::vector<std::int64_t> again;
     for (std::int64_t i = 0; i < 24; ++i) again.push_back((7 * i * i) % 24);
     const at::Tensor index = at::tensor(again, at::kLong);
