@@ -152,7 +152,9 @@ void product_of_factors(std::size_t factors, std::size_t size, double* k, Values
   if (factors > 1) other.resize(std::max(other.size(), size));
   for (std::size_t f = 0; f < factors; ++f) {
     values(f, f == 0 ? k : other.data());
-    for (std::size_t i = 0; i < size && f > 0; ++i) k[i] *= other[i];
+    if (f == 0) continue;
+    const double* by = other.data();
+    for (std::size_t i = 0; i < size; ++i) k[i] *= by[i];
   }
 }
 
@@ -167,8 +169,10 @@ void gradients_of_factors(std::size_t factors, std::size_t size, const double* g
   for (std::size_t f = 0; f < factors; ++f) {
     std::copy(g, g + size, weighted.begin());
     for (std::size_t other = 0; other < factors; ++other) {
+      if (other == f) continue;
       const double* by = all.data() + other * size;
-      for (std::size_t i = 0; i < size && other != f; ++i) weighted[i] *= by[i];
+      double* const to = weighted.data();
+      for (std::size_t i = 0; i < size; ++i) to[i] *= by[i];
     }
     gradient(f, weighted.data());
   }
