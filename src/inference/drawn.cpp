@@ -62,6 +62,7 @@ void prepare_draws(Stage& stage, const StageRun& run, LinearKind kind) {
     stage.take_scales(run.from->scales());
   } else {
     stage.warm_up();
+    stage.add_features();
     stage.set_scales(
         find_scales(stage.model(), kind, stage.training(), stage.options().seed, stage.stated_noise_variance()));
   }

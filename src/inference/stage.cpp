@@ -9,8 +9,10 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
 #include "ick/train/ranks.h"
 #include "inference/engines.h"
+#include "inference/enough_features.h"
 #include "train/evidence.h"
 #include "train/trainer.h"
 #include "train/warm_start.h"
@@ -88,16 +90,21 @@ std::optional<double> Stage::stated_log_noise() const {
   return variance ? std::optional(std::log(*variance)) : std::nullopt;
 }
 
-void Stage::make_model() {
-  model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, model_options_);
+std::shared_ptr<Model> Stage::new_model(const ModelSpec& spec) const {
+  auto model = std::make_shared<Model>(spec, encoder_, training_, model_options_);
   const Likelihood& likelihood = likelihood_of(options());
   if (likelihood.link != Link::identity && !likelihood.has_classes()) {  // functions start near the mean of the rows
     double start = function_at_mean(likelihood, encoder_.target_summary.mean);
     if (encoder_.offset) start -= training_.row_offset().mean().item<double>();
-    for (const NamedTensor& each : model_->network_parameters()) {
+    for (const NamedTensor& each : model->network_parameters()) {
       if (each.path == "bias") each.value.detach().fill_(start);
     }
   }
+  return model;
+}
+
+void Stage::make_model() {
+  model_ = new_model(plan_.spec);
   if (phase_ != "train") return;
   if (hooks_.planned) hooks_.planned(plan_);
   if (hooks_.checkpoint) hooks_.checkpoint(Checkpoint{"start", {}, {}});
@@ -122,15 +129,39 @@ void Stage::warm_up() {
 }
 
 void Stage::remake(const ModelSpec& spec, const at::Tensor& raw) {
-  model_ = std::make_shared<Model>(spec, encoder_, training_, model_options_);
+  model_ = new_model(spec);
   model_->kernel().parameters().raw().detach().copy_(raw);
   model_->place_maps(training_);
+}
+
+void Stage::add_features() {
+  if (!model_->has_kernels() || !options().warm_start) return;
+  EnoughFeatures enough = enough_features(*model_, encoder_, training_, model_options_);
+  if (hooks_.ranks != nullptr) {  // one of them decides for all
+    at::Tensor features = at::empty({std::ssize(enough.spec.terms)}, at::kDouble);
+    double* const number = features.data_ptr<double>();
+    for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+      number[t] = static_cast<double>(enough.spec.terms[t].features);
+    }
+    hooks_.ranks->broadcast(features, 0);
+    for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+      enough.spec.terms[t].features = static_cast<std::int64_t>(number[t]);
+    }
+  }
+  bool more = false;
+  for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+    more = more || enough.spec.terms[t].features != model_->spec().terms[t].features;
+  }
+  if (more) remake(enough.spec, model_->kernel().parameters().raw().detach().clone());
+  if (enough.missed <= kMissedAtMost) return;
+  remark("features miss " + number_text(std::round(1000.0 * std::min(1.0, enough.missed)) / 10.0) +
+         "% of the kernels' variance, which is left to the noise; points=... in the formula asks for more features");
 }
 
 void Stage::take_kernels(const Stage& from) {
   if (!model_->has_kernels()) return;
   if (from.model().features() != model_->features()) {
-    model_ = std::make_shared<Model>(from.model().spec(), encoder_, training_, model_options_);
+    model_ = new_model(from.model().spec());
   }
   ParameterSet& own = model_->kernel().parameters();
   const at::Tensor raw = from.model_->kernel().parameters().raw().detach();
@@ -143,7 +174,12 @@ void Stage::take_kernels(const Stage& from) {
 
 void Stage::descend(std::int64_t last, const StageRun& run) {
   if (run.resume != nullptr) {
-    model_ = std::make_shared<Model>(plan_.spec, encoder_, run.resume->tensors, model_options_);
+    ModelSpec spec = plan_.spec;
+    for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+      const auto known = run.resume->numbers.find(features_name(t));
+      if (known != run.resume->numbers.end()) spec.terms[t].features = static_cast<std::int64_t>(known->second);
+    }
+    model_ = std::make_shared<Model>(spec, encoder_, run.resume->tensors, model_options_);
     if (hooks_.planned) hooks_.planned(plan_);
   } else {
     make_model();
@@ -151,6 +187,7 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
       take_kernels(*run.from);
     } else {
       warm_up();
+      add_features();
     }
   }
   const Likelihood& likelihood = likelihood_of(options());

@@ -32,6 +32,7 @@ class Stage {
   // The steps of an engine. ----------------------------------------------------------------------------------------
   void make_model();
   void warm_up();                        // kernel parameters by marginal likelihood on a few rows
+  void add_features();                   // until they carry the kernels, or as far as their cost allows
   void take_kernels(const Stage& from);  // or those of an earlier stage, with as many features
   // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.
   void remake(const ModelSpec& spec, const at::Tensor& raw);
@@ -77,6 +78,7 @@ class Stage {
 
  private:
   bool keep_going() const;  // throws Interrupted
+  std::shared_ptr<Model> new_model(const ModelSpec& spec) const;
 
   const FitPlan& plan_;
   const FitHooks& hooks_;
