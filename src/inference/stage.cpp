@@ -203,23 +203,44 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
   waiting_ = trainer.waiting();
 }
 
-bool Stage::polish() {
+// The share of linear functions in the prior of last layers is one that rows not seen choose: the marginal likelihood
+// of rows that hidden units were trained on takes these for better than they are. Linear functions must be better by
+// more than the standard error of that.
+bool Stage::polish(const StageOutcome* before) {
+  constexpr double kMostWork = 4e10;  // multiplications: some seconds; above, one prior is all that is tried
   const Likelihood& likelihood = likelihood_of(options());
   if (!options().polish || !likelihood.conjugate) return false;
   if (encoder_.weights || encoder_.error) return false;            // a ridge regression takes all rows alike
   if (options().perturbation != Perturbation::none) return false;  // one solution would make the members alike
-  std::vector<at::Tensor> before;
-  for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
-  const auto error = [&] {
+  if (!can_solve_last_layers(*model_, training_)) return false;
+  if (validation_.size() == 0) {
+    linear_share_ = before != nullptr ? before->linear_share : 0.0;
+    return solve_last_layers(*model_, training_, options().seed, linear_share_);
+  }
+  const auto squares = [&] {  // of the residuals: (n)
     const FunctionMoments found = moments_at(*ensemble_posterior(model_), likelihood, validation_);
-    return (found.mean - validation_.targets()).square().mean().item<double>();
+    return (found.mean - validation_.targets()).square();
   };
-  const double trained = validation_.size() > 0 ? error() : HUGE_VAL;
-  if (!solve_last_layers(*model_, training_, options().seed)) return false;
-  if (validation_.size() == 0 || error() < trained) return true;
+  const auto values = [&] {
+    std::vector<at::Tensor> all;
+    for (const NamedTensor& each : model_->network_parameters()) all.push_back(each.value.detach().clone());
+    return all;
+  };
+  std::vector<at::Tensor> best = values();
+  at::Tensor least = squares();
+  bool solved = false;
+  const bool one = last_layer_work(*model_, training_) > kMostWork;
+  for (const double share : one ? std::vector{0.0} : std::vector{0.0, 0.9, 0.9999}) {
+    solve_last_layers(*model_, training_, options().seed, share);
+    const at::Tensor found = squares(), gained = least - found;
+    const auto rows = static_cast<double>(gained.size(0));
+    const double error = share > 0.0 ? gained.std(0, true).item<double>() / std::sqrt(rows) : 0.0;
+    if (!(gained.mean().item<double>() > error)) continue;
+    least = found, best = values(), linear_share_ = share, solved = true;
+  }
   std::size_t i = 0;
-  for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(before[i++]);
-  return false;
+  for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(best[i++]);
+  return solved;
 }
 
 Scales Stage::scales() const {
@@ -238,6 +259,7 @@ StageOutcome Stage::outcome() const {
   found.best_epoch = static_cast<double>(best_epoch_);
   found.epochs = static_cast<double>(epochs_);
   found.polished = polished_;
+  found.linear_share = linear_share_;
   found.neighbours = neighbours_;
   found.amplitude = scales().amplitude;
   found.noise_variance = scales().noise_variance;

@@ -39,8 +39,9 @@ class Stage {
   void set_model(std::shared_ptr<Model> model) { model_ = std::move(model); }
   // Gradient descent, to epoch `last` of the schedule when that is not zero.
   void descend(std::int64_t last, const StageRun& run);
-  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask.
-  bool polish();
+  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask: then as
+  // the stage before did.
+  bool polish(const StageOutcome* before);
 
   Model& model() { return *model_; }
   const Model& model() const { return *model_; }
@@ -93,6 +94,7 @@ class Stage {
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
   bool polished_ = false, neighbours_ = false;
+  double linear_share_ = 0.0;
   std::vector<std::string> remarks_;
   double seconds_ = 0.0, waiting_ = 0.0;
   Stopwatch watch_;  // since the warm start
