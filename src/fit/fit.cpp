@@ -64,6 +64,7 @@ struct Outcome : StageOutcome {
     best_epoch = number("best_epoch");
     epochs = number("epochs");
     polished = number("polished") != 0.0;
+    linear_share = number("linear_share");
     neighbours = number("neighbours") != 0.0;
     training = {number("training_mean"), number("training_sd")};
     amplitude = number("amplitude");
@@ -83,6 +84,7 @@ struct Outcome : StageOutcome {
                        {"outcome.best_epoch", best_epoch},
                        {"outcome.epochs", epochs},
                        {"outcome.polished", polished},
+                       {"outcome.linear_share", linear_share},
                        {"outcome.neighbours", neighbours},
                        {"outcome.training_mean", training.mean},
                        {"outcome.training_sd", training.sd},

@@ -16,7 +16,7 @@ namespace ick {
 void descend_and_polish(Stage& stage, const StageRun& run) {
   const bool again = run.before != nullptr;
   stage.descend(again ? static_cast<std::int64_t>(run.before->best_epoch) : 0, run);
-  if (!again || run.before->polished) stage.set_polished(stage.polish());
+  if (!again || run.before->polished) stage.set_polished(stage.polish(run.before));
 }
 
 // Values, gradients, two moments, the best so far; units and their gradients of a batch.

@@ -18,11 +18,14 @@ constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
 constexpr double kChunkBytes = 5e8;          // of work for the members that are solved at once
 constexpr double kBlockNumbers = 2e7;        // hidden units of all members and some rows
 
+// Of each pair a factor of its weights' prior covariance, I = F F', for the left side: (E, I, I); undefined: one.
+using LeftFactors = std::vector<at::Tensor>;
+
 // What the model multiplies with the weights that are learned.
 class Rows {
  public:
-  Rows(const Model& model, LinearKind kind, LayerPrior prior, const Dataset& rows)
-      : model_(model), kind_(kind), prior_(prior), rows_(rows) {
+  Rows(const Model& model, LinearKind kind, LayerPrior prior, const Dataset& rows, LeftFactors factors = {})
+      : model_(model), kind_(kind), prior_(prior), rows_(rows), factors_(std::move(factors)) {
     one_row_ = of_all_members(batch_of(rows, 0, 1));
     weights_ = weights_of(one_row_);
     for (const BilinearFeatures& each : one_row_) {
@@ -76,8 +79,12 @@ class Rows {
 
   Pairs of_members(const Batch& batch, std::int64_t first, std::int64_t count) const {
     Pairs pairs = of_all_members(batch);
-    for (BilinearFeatures& each : pairs) {
+    for (std::size_t b = 0; b < pairs.size(); ++b) {
+      BilinearFeatures& each = pairs[b];
       if (each.left.defined()) each.left = narrowed(each.left, first, count);
+      if (b < factors_.size() && factors_[b].defined()) {
+        each.left = each.left.matmul(factors_[b].narrow(0, first, count));
+      }
       each.right = narrowed(each.right, first, count);
     }
     return pairs;
@@ -93,6 +100,7 @@ class Rows {
   LinearKind kind_;
   LayerPrior prior_;
   const Dataset& rows_;
+  LeftFactors factors_;
   Pairs one_row_;  // for their widths
   std::int64_t weights_ = 0, numbers_ = 0;
 };
@@ -166,6 +174,75 @@ PairWeights draws(const Rows& features, const Dataset& rows, const Scales& scale
   return solve(features, rows, first, count, perturbed, at::full({count, 1}, s2 / v, at::kDouble), prior, tick);
 }
 
+// argmin_B |a B - y|^2, a millionth of the mean square of a's columns on the diagonal: columns may be sums of others.
+at::Tensor least_squares(const at::Tensor& a, const at::Tensor& y) {  // (C, n, I), (C, n, J) -> (C, I, J)
+  constexpr double kRidge = 1e-6;
+  at::Tensor square = a.transpose(1, 2).matmul(a);
+  square.diagonal(0, 1, 2).add_(kRidge * square.diagonal(0, 1, 2).mean(1, true));
+  return at::cholesky_solve(a.transpose(1, 2).matmul(y), lower_factor(square));
+}
+
+// Factors of the priors that solve_last_layers() states, from `units` of some rows, the pairs under LayerPrior::even.
+// S is one until weights are known.
+LeftFactors linear_factors(const Model& model, const Pairs& units, const Dataset& rows, double share,
+                           const PairWeights& known) {
+  constexpr double kOpen = 0.01;  // of S, for directions that no output has taken
+  const Batch batch = batch_of(rows, 0, rows.size());
+  LeftFactors factors(units.size());
+  for (std::size_t t = 0; t < model.spec().terms.size(); ++t) {
+    const Model::TermParts parts = model.parts_of(t);
+    if (parts.networks.empty() || !parts.networks[0]->dense_prior()) continue;  // nobody is linear in pixels
+    const at::Tensor& left = units[t].left;                                     // (C, n, H + 1)
+    const at::Tensor x = batch.networks[parts.sources[0]].to(at::kDouble);
+    const at::Tensor one = at::ones({x.size(0), 1}, at::kDouble);
+    const at::Tensor linear = at::cat({one, x}, 1).unsqueeze(0).expand({left.size(0), -1, -1});  // (C, n, F + 1)
+    const std::int64_t width = linear.size(2), outputs = units[t].right.size(2);
+    at::Tensor s = at::eye(width, at::kDouble);
+    if (!known.empty() && outputs >= 2 * width) {
+      const at::Tensor a = least_squares(linear, left.matmul(known[t]));  // (C, F + 1, p)
+      const at::Tensor found = a.matmul(a.transpose(1, 2));
+      s = kOpen * s + (1.0 - kOpen) * found / found.diagonal(0, 1, 2).mean(1).view({-1, 1, 1});
+    }
+    const at::Tensor b = least_squares(left, linear);  // (C, H + 1, F + 1)
+    const at::Tensor own = b.matmul(s).matmul(b.transpose(1, 2));
+    const at::Tensor size = left.matmul(own).mul(left).sum({1, 2}, true) / left.square().sum({1, 2}, true);
+    at::Tensor covariance = share * own / size;
+    covariance.diagonal(0, 1, 2).add_(1.0 - share);
+    factors[t] = lower_factor(covariance);  // (C, H + 1, H + 1)
+  }
+  return factors;
+}
+
+// Weights of all members at the mean of their posterior, in the coordinates of LayerPrior::even.
+PairWeights posterior_mean(const Model& model, const Dataset& rows, const Dataset& few, const LeftFactors& factors) {
+  const Rows features(model, LinearKind::nngp, LayerPrior::even, rows, factors);
+  const Rows of_few(model, LinearKind::nngp, LayerPrior::even, few, factors);
+  std::vector<std::vector<at::Tensor>> parts;  // of each pair, chunk by chunk
+  for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
+    count = std::min(count, model.members() - first);
+    const at::Tensor grams = [&] {
+      const Pairs some = of_few.of_members(first, count);
+      return gram(some, some);  // (C, m, m)
+    }();
+    at::Tensor lambda = at::empty({count, 1}, at::kDouble);
+    for (std::int64_t c = 0; c < count; ++c) {
+      const Scales scales = find_scales(grams[c], few.y);
+      lambda[c] = scales.noise_variance / scales.amplitude;
+    }
+    const at::Tensor nought = at::zeros({count, features.weights()}, at::kDouble);
+    const auto alike = [&](const at::Tensor& y) { return y.unsqueeze(0).expand({count, -1}); };
+    const PairWeights solved = solve(features, rows, first, count, alike, lambda, nought, {});
+    parts.resize(solved.size());
+    for (std::size_t t = 0; t < solved.size(); ++t) {
+      const bool turned = t < factors.size() && factors[t].defined();
+      parts[t].push_back(turned ? factors[t].narrow(0, first, count).matmul(solved[t]) : solved[t]);
+    }
+  }
+  PairWeights weights;
+  for (const std::vector<at::Tensor>& each : parts) weights.push_back(at::cat(each));
+  return weights;
+}
+
 }  // namespace
 
 // Through the eigenvalues of G: on a grid of lambda with ten steps to a factor of ten, v at its best for each; or,
@@ -231,28 +308,32 @@ std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, 
 
 // With many rows descent has taken enough steps to know the last layers by itself; adding up their normal equations,
 // n P^2, would take longer than it did.
-bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed) {
-  at::NoGradGuard no_grad;
+bool can_solve_last_layers(const Model& model, const Dataset& rows) {
   if (rows.size() > kManyRows) return false;
   const Rows features(model, LinearKind::nngp, LayerPrior::even, rows);
-  if (std::min(features.size(), features.weights()) > kMostFactored) return false;
+  return std::min(features.size(), features.weights()) <= kMostFactored;
+}
+
+double last_layer_work(const Model& model, const Dataset& rows) {
+  const Rows features(model, LinearKind::nngp, LayerPrior::even, rows);
+  const auto n = static_cast<double>(features.size()), fewer = std::min(n, static_cast<double>(features.weights()));
+  return static_cast<double>(model.members()) * n * fewer * fewer;
+}
+
+bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed, double linear_share) {
+  at::NoGradGuard no_grad;
+  if (!can_solve_last_layers(model, rows)) return false;
   const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "last layer rows")));
-  const Rows of_few(model, LinearKind::nngp, LayerPrior::even, few);
-  for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
-    count = std::min(count, model.members() - first);
-    const at::Tensor grams = [&] {
-      const Pairs some = of_few.of_members(first, count);
-      return gram(some, some);  // (C, m, m)
-    }();
-    at::Tensor lambda = at::empty({count, 1}, at::kDouble);
-    for (std::int64_t c = 0; c < count; ++c) {
-      const Scales scales = find_scales(grams[c], few.y);
-      lambda[c] = scales.noise_variance / scales.amplitude;
+  PairWeights weights;
+  if (linear_share > 0.0) {
+    const Pairs units = Rows(model, LinearKind::nngp, LayerPrior::even, few).of_members(0, model.members());
+    for (int step = 0; step < 2; ++step) {
+      weights = posterior_mean(model, rows, few, linear_factors(model, units, few, linear_share, weights));
     }
-    const at::Tensor nought = at::zeros({count, features.weights()}, at::kDouble);
-    const auto alike = [&](const at::Tensor& y) { return y.unsqueeze(0).expand({count, -1}); };
-    model.set_last_layers(first, solve(features, rows, first, count, alike, lambda, nought, {}), LayerPrior::even);
+  } else {
+    weights = posterior_mean(model, rows, few, {});
   }
+  model.set_last_layers(0, weights, LayerPrior::even);
   return true;
 }
 

@@ -86,6 +86,7 @@ void prepare_draws(Stage& stage, const StageRun& run, LinearKind kind) {
     if (amplitude) stage.set_scales({*amplitude, stage.standard_scales().noise_variance});
   } else {
     stage.warm_up();
+    stage.add_features();
     stage.set_scales(find_scales(stage.model(), kind, stage.training(), stage.options().seed,
                                  stage.stated_noise_variance(), amplitude));
   }

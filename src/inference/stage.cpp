@@ -9,8 +9,10 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
 #include "ick/train/ranks.h"
 #include "inference/engines.h"
+#include "inference/enough_features.h"
 #include "train/evidence.h"
 #include "train/trainer.h"
 #include "train/warm_start.h"
@@ -122,16 +124,21 @@ std::optional<double> Stage::stated_log_noise() const {
   return variance ? std::optional(std::log(*variance)) : std::nullopt;
 }
 
-void Stage::make_model() {
-  model_ = std::make_shared<Model>(plan_.spec, encoder_, training_, model_options_);
+std::shared_ptr<Model> Stage::new_model(const ModelSpec& spec) const {
+  auto model = std::make_shared<Model>(spec, encoder_, training_, model_options_);
   const Likelihood& likelihood = likelihood_of(options());
   if (likelihood.link != Link::identity && !likelihood.has_classes()) {  // functions start near the mean of the rows
     double start = function_at_mean(likelihood, encoder_.target_summary.mean);
     if (encoder_.offset) start -= training_.row_offset().mean().item<double>();
-    for (const NamedTensor& each : model_->network_parameters()) {
+    for (const NamedTensor& each : model->network_parameters()) {
       if (each.path == "bias") each.value.detach().fill_(start);
     }
   }
+  return model;
+}
+
+void Stage::make_model() {
+  model_ = new_model(plan_.spec);
   if (phase_ != "train") return;
   if (hooks_.planned) hooks_.planned(plan_);
   if (hooks_.checkpoint) hooks_.checkpoint(Checkpoint{"start", {}, {}});
@@ -157,15 +164,39 @@ void Stage::warm_up() {
 }
 
 void Stage::remake(const ModelSpec& spec, const at::Tensor& raw) {
-  model_ = std::make_shared<Model>(spec, encoder_, training_, model_options_);
+  model_ = new_model(spec);
   model_->kernel().parameters().raw().detach().copy_(raw);
   model_->place_maps(training_);
+}
+
+void Stage::add_features() {
+  if (!model_->has_kernels() || !options().warm_start) return;
+  EnoughFeatures enough = enough_features(*model_, encoder_, training_, model_options_);
+  if (hooks_.ranks != nullptr) {  // one of them decides for all
+    at::Tensor features = at::empty({std::ssize(enough.spec.terms)}, at::kDouble);
+    double* const number = features.data_ptr<double>();
+    for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+      number[t] = static_cast<double>(enough.spec.terms[t].features);
+    }
+    hooks_.ranks->broadcast(features, 0);
+    for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+      enough.spec.terms[t].features = static_cast<std::int64_t>(number[t]);
+    }
+  }
+  bool more = false;
+  for (std::size_t t = 0; t < enough.spec.terms.size(); ++t) {
+    more = more || enough.spec.terms[t].features != model_->spec().terms[t].features;
+  }
+  if (more) remake(enough.spec, model_->kernel().parameters().raw().detach().clone());
+  if (enough.missed <= kMissedAtMost) return;
+  remark("features miss " + number_text(std::round(1000.0 * std::min(1.0, enough.missed)) / 10.0) +
+         "% of the kernels' variance, which is left to the noise; points=... in the formula asks for more features");
 }
 
 void Stage::take_kernels(const Stage& from) {
   if (!model_->has_kernels()) return;
   if (from.model().features() != model_->features()) {
-    model_ = std::make_shared<Model>(from.model().spec(), encoder_, training_, model_options_);
+    model_ = new_model(from.model().spec());
   }
   ParameterSet& own = model_->kernel().parameters();
   // a fold has fewer members than the stage it is of
@@ -179,7 +210,12 @@ void Stage::take_kernels(const Stage& from) {
 
 void Stage::descend(std::int64_t last, const StageRun& run) {
   if (run.resume != nullptr) {
-    model_ = std::make_shared<Model>(plan_.spec, encoder_, run.resume->tensors, model_options_);
+    ModelSpec spec = plan_.spec;
+    for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+      const auto known = run.resume->numbers.find(features_name(t));
+      if (known != run.resume->numbers.end()) spec.terms[t].features = static_cast<std::int64_t>(known->second);
+    }
+    model_ = std::make_shared<Model>(spec, encoder_, run.resume->tensors, model_options_);
     if (hooks_.planned) hooks_.planned(plan_);
   } else {
     make_model();
@@ -187,6 +223,7 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
       take_kernels(*run.from);
     } else {
       warm_up();
+      add_features();
     }
   }
   const Likelihood& likelihood = likelihood_of(options());
@@ -202,23 +239,44 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
   waiting_ = trainer.waiting();
 }
 
-bool Stage::polish() {
+// The share of linear functions in the prior of last layers is one that rows not seen choose: the marginal likelihood
+// of rows that hidden units were trained on takes these for better than they are. Linear functions must be better by
+// more than the standard error of that.
+bool Stage::polish(const StageOutcome* before) {
+  constexpr double kMostWork = 4e10;  // multiplications: some seconds; above, one prior is all that is tried
   const Likelihood& likelihood = likelihood_of(options());
   if (!options().polish || !likelihood.conjugate) return false;
   if (encoder_.weights || encoder_.error) return false;            // a ridge regression takes all rows alike
   if (options().perturbation != Perturbation::none) return false;  // one solution would make the members alike
-  std::vector<at::Tensor> before;
-  for (const NamedTensor& each : model_->network_parameters()) before.push_back(each.value.detach().clone());
-  const auto error = [&] {
+  if (!can_solve_last_layers(*model_, training_)) return false;
+  if (validation_.size() == 0) {
+    linear_share_ = before != nullptr ? before->linear_share : 0.0;
+    return solve_last_layers(*model_, training_, options().seed, linear_share_);
+  }
+  const auto squares = [&] {  // of the residuals: (n)
     const FunctionMoments found = moments_at(*ensemble_posterior(model_), likelihood, validation_);
-    return (found.mean - validation_.targets()).square().mean().item<double>();
+    return (found.mean - validation_.targets()).square();
   };
-  const double trained = validation_.size() > 0 ? error() : HUGE_VAL;
-  if (!solve_last_layers(*model_, training_, options().seed)) return false;
-  if (validation_.size() == 0 || error() < trained) return true;
+  const auto values = [&] {
+    std::vector<at::Tensor> all;
+    for (const NamedTensor& each : model_->network_parameters()) all.push_back(each.value.detach().clone());
+    return all;
+  };
+  std::vector<at::Tensor> best = values();
+  at::Tensor least = squares();
+  bool solved = false;
+  const bool one = last_layer_work(*model_, training_) > kMostWork;
+  for (const double share : one ? std::vector{0.0} : std::vector{0.0, 0.9, 0.9999}) {
+    solve_last_layers(*model_, training_, options().seed, share);
+    const at::Tensor found = squares(), gained = least - found;
+    const auto rows = static_cast<double>(gained.size(0));
+    const double error = share > 0.0 ? gained.std(0, true).item<double>() / std::sqrt(rows) : 0.0;
+    if (!(gained.mean().item<double>() > error)) continue;
+    least = found, best = values(), linear_share_ = share, solved = true;
+  }
   std::size_t i = 0;
-  for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(before[i++]);
-  return false;
+  for (const NamedTensor& each : model_->network_parameters()) each.value.detach().copy_(best[i++]);
+  return solved;
 }
 
 Scales Stage::scales() const {
@@ -237,6 +295,7 @@ StageOutcome Stage::outcome() const {
   found.best_epoch = static_cast<double>(best_epoch_);
   found.epochs = static_cast<double>(epochs_);
   found.polished = polished_;
+  found.linear_share = linear_share_;
   found.neighbours = neighbours_;
   found.amplitude = scales().amplitude;
   found.noise_variance = scales().noise_variance;

@@ -37,14 +37,16 @@ class Stage {
   void make_model();
   void warm_up();                                // kernel parameters by marginal likelihood on a few rows
   void start_elsewhere() { elsewhere_ = true; }  // with other rows and starts, where the first ones led to nonsense
+  void add_features();                           // until they carry the kernels, or as far as their cost allows
   void take_kernels(const Stage& from);          // or those of an earlier stage, with as many features
   // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.
   void remake(const ModelSpec& spec, const at::Tensor& raw);
   void set_model(std::shared_ptr<Model> model) { model_ = std::move(model); }
   // Gradient descent, to epoch `last` of the schedule when that is not zero.
   void descend(std::int64_t last, const StageRun& run);
-  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask.
-  bool polish();
+  // Takes the last layers in closed form if that predicts rows not seen better, or if there are none to ask: then as
+  // the stage before did.
+  bool polish(const StageOutcome* before);
 
   Model& model() { return *model_; }
   const Model& model() const { return *model_; }
@@ -85,6 +87,7 @@ class Stage {
 
  private:
   bool keep_going() const;  // throws Interrupted
+  std::shared_ptr<Model> new_model(const ModelSpec& spec) const;
 
   const Table& table_;
   const FitPlan& plan_;
@@ -100,6 +103,7 @@ class Stage {
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
   bool polished_ = false, neighbours_ = false, elsewhere_ = false;
+  double linear_share_ = 0.0;
   std::vector<std::string> remarks_;
   double seconds_ = 0.0, waiting_ = 0.0;
   Stopwatch watch_;  // since the warm start

@@ -433,6 +433,9 @@ Checkpoint Trainer::checkpoint() const {
                    {"loss_sum", loss_sum_},
                    {"best", std::isfinite(best_) ? best_ : 0.0},
                    {"best_epoch", static_cast<double>(best_epoch_)}};
+  for (std::size_t t = 0; t < model_.spec().terms.size(); ++t) {
+    state.numbers[features_name(t)] = static_cast<double>(model_.spec().terms[t].features);
+  }
   state.tensors = model_.state();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const ParameterGroup& group = groups_[g];

@@ -20,6 +20,9 @@
 
 namespace ick {
 
+// Where a checkpoint has the features of a term, which were chosen after the fit was planned.
+inline std::string features_name(std::size_t t) { return "term" + std::to_string(t + 1) + ".features"; }
+
 // Gradient descent on mini-batches, of any objective. One object is one run through the epochs; everything it needs to be resumed is in
 // checkpoint().
 class Trainer {

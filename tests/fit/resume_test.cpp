@@ -164,6 +164,28 @@ TEST(Resume, AfterAnInterruptedWarmStart) {
   expect_same(resumed, whole);
 }
 
+// Their number is not the plan's: it was found after the warm start, and is in the checkpoint.
+TEST(Resume, WithFeaturesThatWereAdded) {
+  const Table table = generic_table(120);
+  FitOptions options = small_options();
+  options.warm_start = true;
+  options.epochs = 2;
+  const std::string formula = "y ~ mlp(a, layers=[4]) * periodic(s, period=2, lengthscale=0.1) + rbf(t, points=5)";
+  int steps = 0;
+  FitHooks count;
+  count.interrupted = [&] { return ++steps < 0; };
+  const Fit whole = fit_model(table, parse_formula(formula), options, count);
+  EXPECT_GT(whole.model.model().spec().terms[0].features, 16);
+  EXPECT_EQ(whole.model.model().features_of(0), whole.model.model().spec().terms[0].features);
+  EXPECT_EQ(whole.model.model().spec().terms[1].features, 5);
+  for (const int before_the_end : {17, 3, 1}) {  // of some 26 steps
+    Interrupting fits{table, parse_formula(formula), options};
+    const Fit resumed = fits.run({steps - before_the_end});
+    EXPECT_EQ(resumed.model.model().spec().terms[0].features, whole.model.model().spec().terms[0].features);
+    expect_same(resumed, whole);
+  }
+}
+
 TEST(Resume, FromACheckpointThatDidNotStopTheFit) {
   const Table table = generic_table(60);
   FitOptions options = small_options();

@@ -1,7 +1,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -101,11 +103,9 @@ double exact_rmse(const Draw& data, const std::vector<std::int64_t>& order) {
   return (mean - data.y.index_select(0, test)).square().mean().sqrt().item<double>();
 }
 
-class StressPaper : public testing::TestWithParam<int> {};
-
-TEST_P(StressPaper, ComesNearTheExactProcess) {
-  const int sources = GetParam();
-  const Draw data = draw(sources, 500 + static_cast<std::uint64_t>(sources));
+// RMSE over that of the exact process.
+double ratio(int sources, std::uint64_t seed) {
+  const Draw data = draw(sources, seed + static_cast<std::uint64_t>(sources));
   std::vector<std::int64_t> order(kRows);
   Random random(7);
   for (std::int64_t i = 0; i < kRows; ++i) order[i] = i;
@@ -123,7 +123,23 @@ TEST_P(StressPaper, ComesNearTheExactProcess) {
   const double exact = exact_rmse(data, order);
   std::printf("M = %d: exact %.4f, ick %.4f, ratio %.3f (%.0f s, epoch %ld)\n", sources, exact, ours, ours / exact,
               fitted.report.seconds, static_cast<long>(fitted.report.best_epoch));
-  EXPECT_LE(ours, 1.10 * exact);
+  std::fflush(stdout);
+  return ours / exact;
+}
+
+class StressPaper : public testing::TestWithParam<int> {};
+
+TEST_P(StressPaper, ComesNearTheExactProcess) {
+  const std::vector<std::uint64_t> seeds = {500, 600, 700};
+  double sum = 0.0, worst = 0.0;
+  for (const std::uint64_t seed : seeds) {
+    const double found = ratio(GetParam(), seed);
+    sum += found, worst = std::max(worst, found);
+  }
+  const double mean = sum / static_cast<double>(seeds.size());
+  std::printf("M = %d: mean %.3f, worst %.3f\n", GetParam(), mean, worst);
+  EXPECT_LE(mean, 1.05);
+  EXPECT_LE(worst, 1.10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, StressPaper, testing::Values(1, 2, 3, 4, 5, 8));

@@ -81,6 +81,90 @@ TEST(LastLayer, IsThePosteriorMeanSolvedOverRows) { expect_posterior_mean(300); 
 
 TEST(LastLayer, IsThePosteriorMeanSolvedOverWeights) { expect_posterior_mean(3500); }
 
+// argmin |a B - y|^2 in float64, a millionth of the mean square of a's columns below: by rows below each other.
+at::Tensor least_squares(const at::Tensor& a, const at::Tensor& y) {
+  const double small = std::sqrt(1e-6 * a.square().sum().item<double>() / static_cast<double>(a.size(1)));
+  const at::Tensor below = small * at::eye(a.size(1), at::kDouble),
+                   nothing = at::zeros({a.size(1), y.size(1)}, at::kDouble);
+  return std::get<0>(at::linalg_lstsq(at::cat({a, below}), at::cat({y, nothing})));
+}
+
+at::Tensor with_one(const at::Tensor& x) { return at::cat({at::ones({x.size(0), 1}, at::kDouble), x}, 1); }
+
+// The covariance of the weights over H + 1 hidden units u of a layer that a share r of linear functions has, which have
+// the covariance s among intercept and slopes.
+at::Tensor linear_covariance(const at::Tensor& units, const at::Tensor& x, double r, const at::Tensor& s) {
+  const at::Tensor b = least_squares(units, with_one(x)), own = b.matmul(s).matmul(b.t());
+  const double size = (units.matmul(own).matmul(units.t()).trace() / units.square().sum()).item<double>();
+  return (1.0 - r) * at::eye(units.size(1), at::kDouble) + r / size * own;
+}
+
+// At the mean of the posterior with prior covariance S: S F'(y - F w) = lambda w. Three outputs are too few to say how
+// intercept and slopes belong together.
+TEST(LastLayer, HasTheShareOfLinearFunctionsThatIsAskedFor) {
+  const TrainCase data(generic_table(400), "y ~ mlp(a, b, layers=[9]) * rbf(t, points=3)");
+  for (const double share : {0.5, 0.99}) {
+    const auto model = data.model(1);
+    ASSERT_TRUE(solve_last_layers(*model, data.rows, 3, share));
+    const Batch batch = all_rows(data.rows);
+    const Flat at = flat(*model, batch, 0);
+    const at::Tensor left = at.features.t().mv(batch.y - at.features.mv(at.weights));
+    const at::Tensor units = model->last_layers(batch, LayerPrior::even)[0].left[0].to(at::kDouble);
+    const at::Tensor x = data.rows.networks[0].to(at::kDouble);
+    const at::Tensor s = linear_covariance(units, x, share, at::eye(3, at::kDouble));
+    at::Tensor expected = left.clone();  // the last one is the bias: variance one
+    expected.narrow(0, 0, 30).copy_(s.matmul(left.narrow(0, 0, 30).view({10, 3})).reshape(-1));
+    const double lambda = expected.dot(at.weights).item<double>() / at.weights.dot(at.weights).item<double>();
+    EXPECT_GT(lambda, 0.0);
+    EXPECT_LT((expected - lambda * at.weights).norm().item<double>(), 5e-3 * expected.norm().item<double>());
+  }
+}
+
+// With eight outputs for an intercept and a slope: solved once with both alike, then as the outputs have them. Over
+// rows, with the Gram matrix written out.
+TEST(LastLayer, LearnsHowInterceptAndSlopeBelongTogether) {
+  const TrainCase data(generic_table(300), "y ~ mlp(a, layers=[9]) * rbf(t, points=8)");
+  const auto model = data.model(1);
+  const Batch batch = all_rows(data.rows);
+  const std::vector<BilinearFeatures> layers = model->last_layers(batch, LayerPrior::even);
+  const at::Tensor units = layers[0].left[0].to(at::kDouble), z = layers[0].right[0].to(at::kDouble);
+  const at::Tensor x = data.rows.networks[0].to(at::kDouble);
+  at::Tensor s = at::eye(2, at::kDouble), f;
+  for (int step = 0; step < 2; ++step) {
+    const at::Tensor prior = linear_covariance(units, x, 0.9, s);
+    const at::Tensor gram = units.matmul(prior).matmul(units.t()) * z.matmul(z.t()) + 1.0;  // the bias is one more
+    const Scales scales = find_scales(gram, batch.y);
+    const at::Tensor noisy = gram + scales.noise_variance / scales.amplitude * at::eye(300, at::kDouble);
+    const at::Tensor dual = at::linalg_solve(noisy, batch.y.unsqueeze(1)).squeeze(1);
+    f = gram.mv(dual);
+    const at::Tensor weights = prior.matmul(units.t()).matmul(z * dual.unsqueeze(1));  // (H + 1, p)
+    const at::Tensor a = least_squares(with_one(x), units.matmul(weights)), found = a.matmul(a.t());
+    s = 0.01 * at::eye(2, at::kDouble) + 0.99 * found / (found.trace() / 2.0);
+  }
+  ASSERT_TRUE(solve_last_layers(*model, data.rows, 3, 0.9));
+  EXPECT_LT(((*model)(batch)[0].detach() - f).abs().max().item<double>(), 2e-4);  // weights are kept in float32
+}
+
+// Targets that are linear in the network's input, times a kernel: rows not seen are predicted better.
+TEST(LastLayer, IsBetterWithLinearFunctionsWhereTheTargetIsOne) {
+  Table table = generic_table(400);
+  const Numbers& a = table.columns[0].values;
+  const Numbers& t = table.columns[3].values;
+  const std::vector<double> noise = normal_numbers(400, 5);
+  std::vector<double> y;
+  for (std::size_t i = 0; i < 400; ++i) y.push_back(a[i] * std::sin(2.0 * t[i]) + 0.3 * noise[i]);
+  table.columns[6].values = y;
+  const TrainCase data(table, "y ~ mlp(a, layers=[30]) * rbf(t, lengthscale=0.5, points=20)");
+  const Dataset training = data.rows.select(at::arange(0, 200, at::kLong));
+  const Dataset others = data.rows.select(at::arange(200, 400, at::kLong));
+  const auto error = [&](double share) {
+    const auto model = data.model(1);
+    EXPECT_TRUE(solve_last_layers(*model, training, 3, share));
+    return ((*model)(all_rows(others))[0].detach() - others.y).square().mean().item<double>();
+  };
+  EXPECT_LT(error(0.9999), 0.98 * error(0.0));
+}
+
 TEST(LastLayer, FindsTheNoiseByMarginalLikelihood) {
   for (const double noise : {0.05, 0.5}) {  // sd, of targets that the features can carry
     TrainCase data(generic_table(600), kMixed);

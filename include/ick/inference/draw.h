@@ -49,9 +49,17 @@ void draw_last_layers(Model& model, const Dataset& rows, const Scales& scales, s
 std::vector<at::Tensor> draw_tangent_weights(Model& model, const Dataset& rows, const Scales& scales,
                                              std::uint64_t seed, const Tick& tick = {});
 
-// Last layers of every member at the mean of their posterior under LayerPrior::even, v and s^2 by marginal likelihood:
-// a ridge regression. For models whose hidden layers have been trained. False, and nothing changed, where rows and
+// Last layers of every member at the mean of their posterior, v and s^2 by marginal likelihood: a ridge regression. For
+// models whose hidden layers have been trained. The prior is LayerPrior::even, but a share r of its variance is that of
+// functions which are linear in the network's inputs: with hidden units u = (h, 1) (H + 1)^-1/2, f = w'u,
+//   w_k ~ N(0, (1 - r) I + r B S B' / b),   B = argmin |u B - (1, x)|^2,   b such that both parts are of one size,
+// for each of the p outputs k. S, which says how intercept and slopes belong together, is one at first and then, where
+// there are two outputs for each of its rows, what the outputs were found to be: sum_k a_k a_k' of f_k ~ a_k'(1, x).
+// Linear functions are sums of hidden units like any other, so the network stays what it was; r near one says that it
+// is no more than linear. Networks that are not fully connected have r = 0. False, and nothing changed, where rows and
 // weights are both too many for a factor, or rows more than kManyRows.
-bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed);
+bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed, double linear_share = 0.0);
+bool can_solve_last_layers(const Model& model, const Dataset& rows);
+double last_layer_work(const Model& model, const Dataset& rows);  // multiplications, about
 
 }  // namespace ick

@@ -35,6 +35,7 @@ struct StageOutcome {
   double noise = 0.0;  // sd; 0: not learned
   double best_epoch = 0.0, epochs = 0.0;
   bool polished = false;                         // last layers in closed form
+  double linear_share = 0.0;                     // of their prior, see solve_last_layers()
   bool neighbours = false;                       // what features miss is left to neighbouring rows
   double amplitude = 1.0, noise_variance = 1.0;  // v and s^2 that a posterior was solved with
 };
