@@ -42,9 +42,39 @@ bool repeats(std::vector<std::int64_t> images) {
   return std::adjacent_find(images.begin(), images.end()) != images.end();
 }
 
+// Rows held out by a condition that lie in time among the others, as rows drawn one by one do: nearly all have a row of
+// the others as near as these have each other. Then this is how the model will be used.
+bool held_among_others(const Table& table, const std::string& time, const std::vector<bool>& held,
+                       const std::vector<bool>& others) {
+  constexpr double kNearlyAll = 0.95;
+  const Numbers& times = table.column(time).values;
+  std::vector<double> known;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (others[i] && !std::isnan(times[i])) known.push_back(times[i]);
+  }
+  std::sort(known.begin(), known.end());
+  std::vector<double> instants = known;
+  instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
+  if (instants.size() < 3) return false;
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < instants.size(); ++i) steps.push_back(instants[i] - instants[i - 1]);
+  std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
+  const double step = steps[steps.size() / 2];
+  double near = 0.0, all = 0.0;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (!held[i] || std::isnan(times[i])) continue;
+    const auto after = std::lower_bound(known.begin(), known.end(), times[i]);
+    const bool within = times[i] >= known.front() && times[i] <= known.back();
+    const bool close = (after != known.end() && *after - times[i] <= step) ||
+                       (after != known.begin() && times[i] - *(after - 1) <= step);
+    all += 1.0, near += within && close ? 1.0 : 0.0;
+  }
+  return all > 0.0 && near >= kNearlyAll * all;
+}
+
 // Rows near each other in time or space resemble each other: drawn one by one, validation rows would be known already.
 Split choose_validation(const ModelSpec& spec, const Table& table, const FitOptions& options, double share,
-                        std::string& reason) {
+                        const std::vector<bool>& held, const std::vector<bool>& others, std::string& reason) {
   const Split& holdout = options.holdout;
   const auto& units = options.units;
   Split split;
@@ -87,7 +117,10 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
       }
     }
   }
-  if (!time.empty()) {
+  if (!time.empty() && held_among_others(table, time, held, others)) {
+    split.kind = Split::Kind::random;
+    reason = "drawn at random, because the rows held out lie in time among the others";
+  } else if (!time.empty()) {
     split.kind = Split::Kind::last;
     split.columns = {time};
     reason = "blocked in time, because the formula has a kernel on time";
@@ -259,7 +292,8 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
     plan.validation_reason = "too few rows to spare any";
   } else {
     const double share = rows > 100'000 ? 0.1 : 0.2;
-    plan.options.validation = choose_validation(plan.spec, table, options, share, plan.validation_reason);
+    plan.options.validation =
+        choose_validation(plan.spec, table, options, share, plan.holdout, plan.training, plan.validation_reason);
   }
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
   take(plan.training, plan.validation);

@@ -170,7 +170,7 @@ double Calibration::of_blocks_half_width(double level) const {
     const double degrees = kOwn + m;
     q = std::max(q, student_half_width(degrees, level) * std::sqrt((kOwn + m * squares) / degrees));
   }
-  return blocks_ < kManyBlocks ? std::max(q, normal_quantile(0.5 + 0.5 * level)) : q;
+  return blocks_ < kManyBlocks || !knows(level) ? std::max(q, normal_quantile(0.5 + 0.5 * level)) : q;
 }
 
 double Calibration::half_width(double level) const {

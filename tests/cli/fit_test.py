@@ -180,7 +180,7 @@ class Evaluate(Table):
     def test_json(self):
         scores = json.loads(self.run_ick("evaluate", "m", "t.csv", "--json").stdout)
         self.assertEqual(set(scores), {"schema", "rows", "rmse", "mae", "r2", "spearman", "nlpd", "msll", "crps",
-                                       "coverage", "width", "pit", "level", "achieved", "blocks"})
+                                       "coverage", "width", "pit", "level", "achieved", "blocks", "basis"})
         self.assertEqual((scores["schema"], scores["rows"]), (1, 200))
         self.assertIn("0.9", scores["coverage"])
         header, *lines = cells(self.predicted.stdout)

@@ -158,9 +158,11 @@ class Intervals(Simulated):
             rows, said = self.predict("kept", "test.csv", "--level", level)
             self.assertEqual(said, "")
             # x is cut into twelve blocks of a row or more, which count alike: see Calibration
-            blocks = json.loads((self.folder / "kept/model.json").read_text())["calibration_blocks"]
-            self.assertEqual(blocks, 12)
-            expected = max(NORMAL.inv_cdf(0.5 + level / 2), block_quantile(rows_held, level * 13 / 12))
+            kept = json.loads((self.folder / "kept/model.json").read_text())
+            self.assertEqual(kept["calibration_blocks"], 12)
+            worth = kept["calibration_effective"]
+            self.assertTrue(12 <= worth <= len(held))
+            expected = max(NORMAL.inv_cdf(0.5 + level / 2), block_quantile(rows_held, level * (worth + 1) / worth))
             for found in half_widths(rows)[:20]:
                 self.assertAlmostEqual(found / expected, 1, places=5)
 
@@ -412,7 +414,9 @@ class Kernels(Simulated):
             self.assertEqual(list(lines[0])[-2:], ["p_support_lat_lon", "p_support_x"])
             self.assertEqual([list(line.values())[-2:] for line in lines], words)
             self.assertEqual(result.stderr, "1 of 3 rows extrapolate in lat, lon: no training row is near\n"
-                                            "1 of 3 rows extrapolate in x: no training row is near\n")
+                                            "1 of 3 rows extrapolate in x: no training row is near\n"
+                                            "intervals are wider than the model's own: 2 blocks worth 3 independent rows "
+                                            "cannot calibrate an interval of 90%, 9 can\n")
         header = self.run_ick("predict", "placed", "-", input=table).stdout.splitlines()[0]
         self.assertEqual(header, "lat,lon,x,mean,sd,lower,upper")
 

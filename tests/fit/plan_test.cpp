@@ -28,6 +28,34 @@ std::string refusal(const std::string& formula, const FitOptions& options) {
   return message_of<UsageError>([&] { planned(formula, options); });
 }
 
+// A column that says which rows are held out: whether they lie among the others is seen, not said.
+TEST(Plan, ValidationIsLikeAHoldoutByCondition) {
+  Table table;
+  table.rows = 200;
+  Column t, y, part;
+  t.info.name = "t", y.info.name = "y", part.info.name = "part";
+  t.info.type = ColumnType::time;
+  part.info.type = ColumnType::integer;
+  std::vector<double> times, values, every_fourth, last;
+  for (int i = 0; i < 200; ++i) {
+    times.push_back(15'000.0 + i), values.push_back(std::sin(0.1 * i) + 0.01 * ((i * 37) % 11));
+    every_fourth.push_back(i % 4 == 1), last.push_back(i >= 160);
+  }
+  t.values = times, y.values = values;
+  FitOptions options;
+  options.holdout = parse_split("part == 1");
+  const auto kind = [&](const std::vector<double>& parts) {
+    part.values = parts;
+    table.columns = {t, y, part};
+    return plan_fit(table, parse_formula("y ~ rbf(t)"), options).options.validation->kind;
+  };
+  EXPECT_EQ(kind(every_fourth), Split::Kind::random);
+  EXPECT_EQ(kind(last), Split::Kind::last);
+  std::vector<double> next(200, 0.0);
+  next.back() = 1.0;  // near the others, and after them
+  EXPECT_EQ(kind(next), Split::Kind::last);
+}
+
 TEST(Plan, DrawsNeedMembers) {
   EXPECT_EQ(refusal("y ~ mlp(a)", with("nngp", 1)),
             "posterior=nngp with one member has no spread; ask for members=30 or more (at least 2)");

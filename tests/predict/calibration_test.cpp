@@ -322,7 +322,7 @@ TEST(Calibration, SaysWhatAnIntervalRestsOn) {
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.9), Basis::widened);
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.75), Basis::calibrated);
   EXPECT_EQ(Calibration(Numbers(9, 0.1)).basis(0.9), Basis::calibrated);
-  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 1.0}}).basis(0.9), Basis::own);
+  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 0.3}}).basis(0.9), Basis::widened);  // one block is worth one row
   EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 3.0}}).basis(0.9), Basis::widened);
   EXPECT_EQ(Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1})).basis(0.9), Basis::calibrated);
 }
