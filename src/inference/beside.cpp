@@ -16,19 +16,6 @@ namespace {
 
 constexpr char kModelPrefix[] = "neighbours.model.";
 
-std::shared_ptr<Model> model_of(const ModelSpec& spec, const Encoder& encoder, const auto& rows_or_state,
-                                std::uint64_t seed) {
-  ModelOptions options;
-  options.seed = seed;
-  return std::make_shared<Model>(spec, encoder, rows_or_state, options);
-}
-
-// Residuals are the target, in their own standard deviation, of a model of their own.
-Encoder encoder_of_residuals(Encoder encoder, double unit) {
-  encoder.target_scaling = {0.0, unit * encoder.target_scaling.sd};
-  return encoder;
-}
-
 class WithNeighbours : public FunctionPosterior {
  public:
   WithNeighbours(std::shared_ptr<const Model> model, ResidualProcess residuals)
@@ -64,21 +51,61 @@ class WithNeighbours : public FunctionPosterior {
   ResidualProcess residuals_;
 };
 
-// The variance of a term: the first of a product's parameters that has the target's unit.
-void learn_variance(KernelProduct& product) {
+// The variance of a product is that of its first kernel with a parameter in the target's unit. Where it is the same
+// everywhere it is at most that of the residuals, `most`: neighbours tell its ratio to the lengthscale, not its size,
+// and rows far from all others would have any variance. What a formula states is of the whole term.
+void bound_variance(KernelProduct& product, double most) {
+  constexpr double kLeast = 1e-4, kStart = 0.5;  // of it
   for (KernelSpec& kernel : product) {
     for (const KernelRow& row : kernel_table()) {
       if (row.name != kernel.name) continue;
       for (const ParameterDeclaration& each : row.parameters) {
         if (each.unit != Unit::target_squared) continue;
-        for (Argument& argument : kernel.arguments) {
-          const bool held = argument.kind == Argument::Kind::value || argument.kind == Argument::Kind::fixed;
-          if (argument.name == each.name && held) argument.kind = Argument::Kind::start;
-        }
+        std::erase_if(kernel.arguments, [&](const Argument& argument) { return argument.name == each.name; });
+        if (row.rank != nullptr) return;
+        Argument bounded;
+        bounded.name = each.name;
+        bounded.kind = Argument::Kind::bounded;
+        bounded.values = {{kStart * most, ""}};
+        bounded.low = {kLeast * most, ""};
+        bounded.high = {most, ""};
+        kernel.arguments.push_back(std::move(bounded));
         return;
       }
     }
   }
+}
+
+// The terms as a model of their own: one member, no features to speak of. What the formula states of lengthscales and
+// periods is held. `most` is the residuals' variance in the target's unit.
+ModelSpec spec_of_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms, double most) {
+  ModelSpec own = spec;
+  own.terms.clear();
+  for (const std::size_t t : terms) {
+    TermSpec& term = own.terms.emplace_back(spec.terms.at(t));
+    term.map = MapKind::nystrom;
+    term.placement = Placement::automatic;
+    term.features = 1;
+    term.stated_features = true;
+    term.train_points = false;
+    for (KernelProduct& product : term.kernels) bound_variance(product, most);
+  }
+  return own;
+}
+
+// Residuals are the target, in their own standard deviation, of a model of their own.
+Encoder encoder_of_residuals(Encoder encoder, double unit) {
+  encoder.target_scaling = {0.0, unit * encoder.target_scaling.sd};
+  return encoder;
+}
+
+// Of rows, or of the state that it was kept as. `encoder` is that of the residuals.
+std::shared_ptr<Model> model_of(const ModelSpec& spec, const std::vector<std::size_t>& terms, const Encoder& encoder,
+                                const auto& rows_or_state, std::uint64_t seed) {
+  ModelOptions options;
+  options.seed = seed;
+  const double variance = encoder.target_scaling.sd * encoder.target_scaling.sd;
+  return std::make_shared<Model>(spec_of_residuals(spec, terms, variance), encoder, rows_or_state, options);
 }
 
 }  // namespace
@@ -91,21 +118,6 @@ std::vector<std::size_t> terms_beside(const ModelSpec& spec) {
     if (term.networks.empty() && !term.kernels.empty()) found.push_back(t);
   }
   return found;
-}
-
-ModelSpec spec_of_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms) {
-  ModelSpec own = spec;
-  own.terms.clear();
-  for (const std::size_t t : terms) {
-    TermSpec& term = own.terms.emplace_back(spec.terms.at(t));
-    term.map = MapKind::nystrom;
-    term.placement = Placement::automatic;
-    term.features = 1;
-    term.stated_features = true;
-    term.train_points = false;
-    for (KernelProduct& product : term.kernels) learn_variance(product);
-  }
-  return own;
 }
 
 FunctionMoments ResidualProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
@@ -127,7 +139,7 @@ ResidualProcess fit_residuals(const ModelSpec& spec, const std::vector<std::size
   if (own.error.defined()) own.error = own.error / (found.unit * found.unit);
   own.rows = rows.rows;
   const Encoder of_residuals = encoder_of_residuals(encoder, found.unit);
-  const auto model = model_of(spec_of_residuals(spec, terms), of_residuals, own, seed_for(seed, "residuals"));
+  const auto model = model_of(spec, terms, of_residuals, own, seed_for(seed, "residuals"));
   const auto keep_going = [&] {
     if (tick) tick();
     return true;
@@ -168,8 +180,7 @@ std::shared_ptr<const FunctionPosterior> restore_neighbours(std::shared_ptr<cons
   for (const auto& [name, tensor] : tensors) {
     if (name.starts_with(kModelPrefix)) state.emplace_back(name.substr(std::size(kModelPrefix) - 1), tensor);
   }
-  const auto own =
-      model_of(spec_of_residuals(model->spec(), found.terms), encoder_of_residuals(encoder, found.unit), state, 0);
+  const auto own = model_of(model->spec(), found.terms, encoder_of_residuals(encoder, found.unit), state, 0);
   found.process = std::make_shared<const NeighbourProcess>(own, tensors);
   found.model = own;
   return with_neighbours(std::move(model), std::move(found));

@@ -27,11 +27,9 @@ struct ResidualProcess {
   FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;  // standardised
 };
 
-// Those terms as a model of their own: one member, no features to speak of. What the formula states of lengthscales and
-// periods is held; a variance is that of the whole term, of which residuals have a part: it is where learning starts.
-ModelSpec spec_of_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms);
-
 // Parameters by marginal likelihood given neighbours, then conditioned on all rows. `residuals` (n) are standardised.
+// What the formula states of lengthscales and periods is held. A variance that it states is that of the whole term, of
+// which residuals have a part: it is learned, up to the variance of the residuals.
 ResidualProcess fit_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms, const Encoder& encoder,
                               const Dataset& rows, const at::Tensor& residuals, std::uint64_t seed,
                               const std::function<void()>& tick = {});

@@ -381,7 +381,19 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
     best = search_by_neighbours(model, encoder, rows, likelihood, seed, kernel, starts, go_on, log_noise);
   }
   for (const Parameter& each : model.kernel().parameters().parameters()) {
-    if (!each.fixed) model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
+    if (each.fixed) continue;
+    if (each.constraint.kind == Constraint::Kind::interval) {  // an end of it, found by rounding, has no inverse
+      const at::Tensor raw = kernel.parameters().raw().detach();
+      const Parameter& found = kernel.parameters().find(each.path);
+      model.kernel()
+          .parameters()
+          .raw()
+          .detach()
+          .narrow(1, each.first, each.count)
+          .copy_(raw.narrow(1, found.first, found.count));
+      continue;
+    }
+    model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
   }
   if (!model.spec().kernels_only()) limit_variance(model, few.x);
   return best.x.back();
