@@ -254,7 +254,7 @@ TEST(Resume, RefusesACheckpointWithoutItsOutcome) {
     EXPECT_TRUE(refused(torn)) << kept.tensors[i].first;
     ++parts;
   }
-  EXPECT_EQ(parts, 11);
+  EXPECT_EQ(parts, 12);
 }
 
 TEST(SameSeed, SameBits) {
