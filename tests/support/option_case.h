@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ick/base/error.h"
 #include "ick/base/option.h"
 
 namespace ick {
@@ -24,7 +25,14 @@ inline OptionValue another_value(const OptionRow& row) {
     case OptionKind::number:
       return inside / 1.1;
     case OptionKind::text:
-      return std::string("random=25%");  // a split, and as good as any other text
+      for (const char* text : {"random=25%", "14d"}) {  // a split, as good as any other text, and a length
+        try {
+          return row.read_words(std::vector<std::string>{text});
+        } catch (const UsageError&) {
+          continue;
+        }
+      }
+      return {};
     case OptionKind::integers:
       return std::vector<std::int64_t>{7, 5};
     case OptionKind::texts:
