@@ -53,6 +53,10 @@ bool leaves_covariance(const Model& model) {
 
 }  // namespace
 
+bool NeighbourProcess::holds_features(double rows, double features) {
+  return 16.0 * rows * (features + 1.0) <= kMostFeatureBytes;
+}
+
 int NeighbourProcess::most_before() const { return x_.size(1) <= 3 ? 30 : 50; }
 int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
 
@@ -65,7 +69,7 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
   x_ = x.index_select(0, order_).contiguous();
   y_ = y.to(at::kDouble).index_select(0, order_).contiguous();
   noise_ = noise_variance.to(at::kDouble).expand({x.size(0)}).index_select(0, order_).contiguous();
-  const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
+  const bool fits = holds_features(static_cast<double>(x.size(0)), static_cast<double>(model_->features()));
   features_ = fits && leaves_covariance(*model_) ? model_->features() : 0;
   prepare();
 
