@@ -56,6 +56,10 @@ bool leaves_covariance(const Model& model) {
 
 }  // namespace
 
+bool NeighbourProcess::holds_features(double rows, double features) {
+  return 16.0 * rows * (features + 1.0) <= kMostFeatureBytes;
+}
+
 int NeighbourProcess::most_before() const { return x_.size(1) <= 3 ? 30 : 50; }
 int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
 
@@ -68,7 +72,7 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
                                    const at::Tensor& noise_variance, const at::Tensor& order,
                                    const std::function<void()>& tick, Smooth smooth)
     : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()), order_(order) {
-  const bool fits = 16.0 * static_cast<double>(x.size(0) * (model_->features() + 1)) <= kMostFeatureBytes;
+  const bool fits = holds_features(static_cast<double>(x.size(0)), static_cast<double>(model_->features()));
   features_ = smooth == Smooth::features && fits && leaves_covariance(*model_) ? model_->features() : 0;
   x_ = at::empty({0, x.size(1)}, at::kDouble);
   y_ = noise_ = at::empty({0}, at::kDouble);

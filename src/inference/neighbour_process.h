@@ -53,6 +53,9 @@ class NeighbourProcess {
 
   TensorState tensors() const;
   std::int64_t size() const { return x_.size(0); }
+  // So many features of all rows fit into the memory that is set aside for them; else none are used.
+  static bool holds_features(double rows, double features);
+
   double log_likelihood() const { return log_likelihood_; }  // of the y given last, after those before; not restored
   const at::Tensor& weights() const { return weights_; }     // (P + 1), zero for features that are not used
   const at::Tensor& order() const { return order_; }         // which row of those given last stands where, in int64

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,8 +30,9 @@ struct Work {
 template <class K, class Parameter>
 class GroupView : public ParameterView<K, Parameter> {
  public:
-  GroupView(const Work& work, const std::vector<Known<Parameter>>& parameters)
-      : ParameterView<K, Parameter>(work.structure, parameters), work_(work) {
+  // Parameters from `varied` on are those that vary, as many as they carry derivatives.
+  GroupView(const Work& work, const std::vector<Known<Parameter>>& parameters, int varied)
+      : ParameterView<K, Parameter>(work.structure, parameters), work_(work), varied_(varied) {
     if constexpr (requires { K::waves; }) start_waves();
   }
 
@@ -37,6 +40,21 @@ class GroupView : public ParameterView<K, Parameter> {
 
   Lanes x(int d) const { return work_.at(d, i_); }
   Lanes y(int d) const { return work_.at(d, j_); }
+  // sum_d ((x_d - y_d) / l_d)^2, l the k-th parameter: a lengthscale has a part in one derivative alone, and only that
+  // is computed.
+  Parameter squared_distance(int k) const requires(!std::is_same_v<Parameter, Lanes>) {
+    Parameter total = Lanes(0.0);
+    for (int d = 0; d < work_.structure.inputs; ++d) {
+      const int q = this->place(k, d) - varied_;
+      const Parameter& over = this->p(k, d).reciprocal;
+      const Lanes apart = x(d) - y(d), scaled = apart * over.v;
+      total.v = total.v + square(scaled);
+      if (q >= 0 && q < static_cast<int>(std::size(total.d))) {
+        total.d[q] = total.d[q] + (2.0 * scaled) * (apart * over.d[q]);
+      }
+    }
+    return total;
+  }
   auto sin_between(int d) const {
     return ick::sin_between(waves_[d * work_.rows + i_], waves_[d * work_.rows + j_], frequency_[d] * (x(d) - y(d)));
   }
@@ -54,14 +72,15 @@ class GroupView : public ParameterView<K, Parameter> {
   }
 
   const Work& work_;
-  int i_ = 0, j_ = 0;
+  int varied_, i_ = 0, j_ = 0;
   std::vector<Parameter> frequency_;  // (inputs)
   std::vector<Wave> waves_;           // (inputs, rows)
 };
 
 template <class K, class Parameter, class Visit>
-[[gnu::flatten]] void for_all_pairs(const Work& work, const std::vector<Known<Parameter>>& parameters, Visit visit) {
-  GroupView<K, Parameter> view(work, parameters);
+[[gnu::flatten]] void for_all_pairs(const Work& work, const std::vector<Known<Parameter>>& parameters, int varied,
+                                    Visit visit) {
+  GroupView<K, Parameter> view(work, parameters, varied);
   int pair = 0;
   for (int i = 0; i < work.rows; ++i) {
     for (int j = 0; j <= i; ++j, ++pair) {
@@ -74,25 +93,38 @@ template <class K, class Parameter, class Visit>
 template <class K>
 void values_of(const Work& work, double* k) {
   const std::vector<Known<Lanes>> parameters(work.theta, work.theta + parameter_count<K>(work.structure));
-  for_all_pairs<K>(work, parameters, [&](int pair, const Lanes& value) { value.store(k + pair * kLaneWidth); });
+  for_all_pairs<K>(work, parameters, 0, [&](int pair, const Lanes& value) { value.store(k + pair * kLaneWidth); });
 }
 
+// Derivatives in the parameters first .. first + n - 1, as many of them as there are.
 template <class K, int n>
 void parameter_gradient(const Work& work, int first, const double* g, double* d_theta) {
-  const auto parameters = varied_parameters<n>(work.theta, parameter_count<K>(work.structure), first);
+  const int count = parameter_count<K>(work.structure);
+  const auto parameters = varied_parameters<n>(work.theta, count, first);
   std::array<Lanes, n> total;
   total.fill(0.0);
-  for_all_pairs<K>(work, parameters, [&](int pair, const auto& value) {
+  for_all_pairs<K>(work, parameters, first, [&](int pair, const auto& value) {
     const Lanes weight = Lanes::load(g + pair * kLaneWidth);
     for (int q = 0; q < n; ++q) total[q] = total[q] + weight * derivative(value, q);
   });
-  for (int q = 0; q < n; ++q) d_theta[first + q] += total[q].total();
+  for (int q = 0; q < std::min(n, count - first); ++q) d_theta[first + q] += total[q].total();
 }
 
+// A pass computes the kernel again: a lengthscale for each of several inputs, and a variance, go into one.
 template <class K>
 void gradient_of(const Work& work, const double* g, double* d_theta) {
-  for_varied_parameters(parameter_count<K>(work.structure),
-                        [&]<int n>(int first) { parameter_gradient<K, n>(work, first, g, d_theta); });
+  constexpr int kFew = 3, kSome = 5, kMany = 9;  // derivatives carried at once
+  const int count = parameter_count<K>(work.structure);
+  for (int first = 0; first < count;) {
+    const int left = count - first;
+    if (left <= kFew) {
+      parameter_gradient<K, kFew>(work, first, g, d_theta), first += kFew;
+    } else if (left <= kSome) {
+      parameter_gradient<K, kSome>(work, first, g, d_theta), first += kSome;
+    } else {
+      parameter_gradient<K, kMany>(work, first, g, d_theta), first += kMany;
+    }
+  }
 }
 
 struct Functions {

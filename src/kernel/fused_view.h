@@ -73,9 +73,11 @@ class ParameterView {
       : structure_(structure), first_(first_places<K>(structure)), parameters_(parameters.data()) {}
 
   const Structure& structure() const { return structure_; }
-  const Known<Parameter>& p(int k, int i = 0, int j = 0) const {
-    return parameters_[first_[k] + place_of(K::parameters[k].shape, structure_, i, j)];
+  // Which of all numbers is number (i, j) of the k-th parameter, and what it is.
+  int place(int k, int i = 0, int j = 0) const {
+    return first_[k] + place_of(K::parameters[k].shape, structure_, i, j);
   }
+  const Known<Parameter>& p(int k, int i = 0, int j = 0) const { return parameters_[place(k, i, j)]; }
   Parameter lookup(int k, const Lanes& level, int j) const {
     Parameter result = p(k, static_cast<int>(level.v[0]), j);
     for (int lane = 1; lane < Lanes::kWidth; ++lane) copy_lane(p(k, static_cast<int>(level.v[lane]), j), lane, result);

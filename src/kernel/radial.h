@@ -35,6 +35,7 @@ inline constexpr std::array kRadialParameters = {kVariance, kLengthscale<kInputs
 // r^2 with the lengthscales of parameter `block`
 template <class At>
 auto squared_distance(const At& at, int block) {
+  if constexpr (requires { at.squared_distance(block); }) return at.squared_distance(block);
   return sum(at.structure().inputs, [&](int d) { return square((at.x(d) - at.y(d)) * inverse(at.p(block, d))); });
 }
 

@@ -106,10 +106,14 @@ struct Found {
   bool neighbours = false;
 };
 
-// As many features as the rows, and n P^2 and n P, allow, shared out among the terms that do not state them.
+// As many features as the rows, and n P^2 and n P, allow.
+double most_features(double rows) {
+  return std::min({std::sqrt(kMostWork / rows), kMostBytes / (16.0 * rows), rows / 4.0, kMostFeatures});
+}
+
+// These shared out among the terms that do not state them.
 ModelSpec with_more_features(const Stage& stage) {
-  const auto rows = static_cast<double>(stage.training().size());
-  const double most = std::min({std::sqrt(kMostWork / rows), kMostBytes / (16.0 * rows), rows / 4.0, kMostFeatures});
+  const double most = most_features(static_cast<double>(stage.training().size()));
   ModelSpec spec = stage.model().spec();
   const double terms = static_cast<double>(spec.terms.size());
   for (TermSpec& term : spec.terms) {
@@ -195,9 +199,15 @@ FitBytes bytes(const FitSizes& sizes, const FitOptions&) {
   return all;
 }
 
-Engine::Seconds seconds(Model&, const FitOptions&, const Dataset&, double rows) {
-  constexpr double kOfRow = 1e-4, kOfSearch = 6.0;  // of one core, about; of parameters
-  const double all = kOfSearch + kOfRow * rows;
+// Of one core, about: measured on tables of two columns, by benchmarks/neighbours.
+Engine::Seconds seconds(Model& model, const FitOptions&, const Dataset&, double rows) {
+  constexpr double kOfRow = 5e-5, kOfFeature = 1e-6, kOfSearch = 2.0;  // a row; a row and feature; all parameters
+  const auto& terms = model.spec().terms;
+  const bool stated =
+      std::all_of(terms.begin(), terms.end(), [](const TermSpec& each) { return each.stated_features; });
+  const double features = stated ? static_cast<double>(model.features()) : most_features(rows);
+  const double used = NeighbourProcess::holds_features(rows, features) ? features : 0.0;
+  const double all = kOfSearch + rows * (kOfRow + kOfFeature * used);
   return {all, all};
 }
 
