@@ -92,7 +92,6 @@ bool helps(const Stage& stage, const FunctionPosterior& ensemble, const Function
     const double gain = cost(ensemble) - cost(with);
     if (o.validation->kind == Split::Kind::random) return gain >= kClearly;
     if (gain < -kHardlyWorse) return false;
-    if (gain >= kClearly) return true;
   }
   return gain_of_folds(near, stage.training(), fitted, noise, o.seed) >= kClearly;
 }
