@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kRows = 4000;        // looked at: half of them place the points, the other half are asked
 constexpr std::int64_t kMostOutputs = 256;  // of a network: its last layer then takes twice the time of [128, 64]
-constexpr std::int64_t kMostWeights = 512;  // of kernels beside networks: more did not predict better
+constexpr std::int64_t kMostWeights = 512;  // of kernels beside networks: as many as kernels alone get
 constexpr double kMostBytes = 256e6;        // of the features of all rows, which the trainer holds up to here
 constexpr double kWorth = 0.8;              // what twice the features must leave of what they missed, at most
 
