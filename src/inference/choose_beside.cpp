@@ -121,6 +121,7 @@ std::shared_ptr<const FunctionPosterior> ensemble_or_neighbours(Stage& stage, co
   const auto with = with_neighbours(stage.shared_model(), near);
   if (!again && !asked && !helps(stage, *ensemble, *with, near, fitted)) return ensemble;
   stage.set_neighbours(true);
+  stage.take_back_remarks();  // that features miss something
   stage.remark("neighbouring rows carry what networks and features leave, learned from residuals of " +
                std::to_string(kFolds) +
                " folds that the networks had not seen, and the model keeps the rows it was trained on");

@@ -71,6 +71,7 @@ class Stage {
   void set_neighbours(bool used) { neighbours_ = used; }
   bool engine_asked() const { return plan_.engine_asked; }
   void remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }  // for the user, after the fit
+  void take_back_remarks() { remarks_.clear(); }  // what they said has been mended since
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   // Parts of some of its rows, to be left out in turn as the plan sets validation rows apart; see left_out.h.
