@@ -13,6 +13,7 @@
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
+#include "inference/left_out.h"
 
 namespace ick {
 
@@ -246,6 +247,18 @@ void check_noise(const FitPlan& plan) {
                    number_text(kMost * sd));
 }
 
+// What is wrong with it is said before the work.
+void check_horizon(const Table& table, FitPlan& plan) {
+  if (plan.options.horizon.empty()) return;
+  const Split& split = *plan.options.validation;
+  if (split.kind == Split::Kind::last) {
+    horizon_of(table, plan, time_column_of(table, split));
+  } else {
+    plan.remarks.push_back(setting("horizon", plan.options.horizon) +
+                           " has no effect: validation rows are not set apart by time");
+  }
+}
+
 void say_constant_columns(const Table& table, FitPlan& plan) {
   std::set<std::string> names(plan.spec.kernel_columns.begin(), plan.spec.kernel_columns.end());
   names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
@@ -296,6 +309,7 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
         choose_validation(plan.spec, table, options, share, plan.holdout, plan.training, plan.validation_reason);
   }
   plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
+  check_horizon(table, plan);
   take(plan.training, plan.validation);
   std::vector<std::string> leveled = plan.spec.level_columns;
   if (likelihood_of(plan.options).has_classes()) leveled.push_back(formula.target);

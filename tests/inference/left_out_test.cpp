@@ -112,7 +112,12 @@ TEST(LeftOutParts, TheHorizonIsStatedOrThatOfTheHoldout) {
   options.horizon = "36h";
   EXPECT_NEAR(horizon(options), 1.5, 1e-12);
   options.horizon = "3km";
-  EXPECT_THROW(horizon(options), UsageError);
+  EXPECT_THROW(plan_fit(table, parse_formula("y ~ rbf(t)"), options), UsageError);
+  options.horizon = "36h";
+  options.holdout = parse_split("random=10%");  // validation rows, too, are drawn at random
+  const FitPlan plan = plan_fit(table, parse_formula("y ~ rbf(t)"), options);
+  ASSERT_EQ(plan.remarks.size(), 1u);
+  EXPECT_EQ(plan.remarks[0].text(), "horizon=36h has no effect: validation rows are not set apart by time");
   options.horizon = "";
   options.holdout = parse_split("random=10%");
   EXPECT_EQ(horizon(options), 0.0);
