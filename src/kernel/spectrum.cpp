@@ -171,11 +171,11 @@ at::Tensor spectral_density(const Factor& factor, const at::Tensor& parameters, 
                    .narrow(1, q * factor.structure.inputs, factor.structure.inputs)
                    .unsqueeze(1);
       };
-      const at::Tensor mean = of_component(1), deviation = of_component(2);  // (E, 1, D)
+      const at::Tensor mean = of_component(1), sd = of_component(2);  // (E, 1, D)
       const at::Tensor height = block(factor, parameters, 0).select(1, q).unsqueeze(1) *
-                                std::pow(2.0 * kPi, 0.5 * inputs) / deviation.prod(-1);  // (E, 1)
+                                std::pow(2.0 * kPi, 0.5 * inputs) / sd.prod(-1);  // (E, 1)
       for (const double sign : {1.0, -1.0}) {
-        const at::Tensor far = ((omega - sign * mean) / deviation).square().sum(-1);
+        const at::Tensor far = ((omega - sign * mean) / sd).square().sum(-1);
         const at::Tensor part = 0.5 * height * (-0.5 * far).exp();
         total = total.defined() ? total + part : part;
       }

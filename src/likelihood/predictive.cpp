@@ -80,7 +80,7 @@ double Predictive::draw(double uniform, double location, double scale) const {
   return quantile(uniform, location, scale);
 }
 
-double Predictive::surprise(double y, double location, double scale) const {
+double Predictive::negative_log_density(double y, double location, double scale) const {
   const double z = transform_->forward(y), slope = transform_->log_slope(y);
   if (std::isinf(slope)) return -std::log(std::max(kLeastTail, of_->cdf(z, {location, scale})));
   return -of_->log_density(z, {location, scale}) - slope;

@@ -108,11 +108,13 @@ Scores score(const Predictive& predictive, std::span<const double> y, std::span<
   scores.mae = mean_over_rows([&](std::size_t i) { return std::abs(y[i] - mean[i]); });
   scores.r2 = constant ? kNotANumber : 1.0 - squares / variance;
   scores.spearman = spearman(y, mean);
-  scores.nlpd = mean_over_rows([&](std::size_t i) { return predictive.surprise(y[i], location[i], scale[i]); });
+  scores.nlpd =
+      mean_over_rows([&](std::size_t i) { return predictive.negative_log_density(y[i], location[i], scale[i]); });
   scores.msll = kNotANumber;
   if (training.sd > 0.0) {
-    scores.msll = scores.nlpd -
-                  mean_over_rows([&](std::size_t i) { return predictive.surprise(y[i], training.mean, training.sd); });
+    scores.msll = scores.nlpd - mean_over_rows([&](std::size_t i) {
+                    return predictive.negative_log_density(y[i], training.mean, training.sd);
+                  });
   }
   scores.crps = mean_over_rows([&](std::size_t i) { return predictive.crps(y[i], location[i], scale[i]); });
   for (const double level : kLevels) {

@@ -89,10 +89,10 @@ at::Tensor draw(const NetworkContext& context, const std::string& path, at::IntA
   if (variance > 0.0) {
     float* place = tensor.data_ptr<float>();
     const std::int64_t count = tensor.numel() / context.members;
-    const double deviation = std::sqrt(variance);
+    const double sd = std::sqrt(variance);
     for (std::int64_t e = 0; e < context.members; ++e) {
       Random random(seed_for(context.seed, path + "#" + std::to_string(e)));
-      for (std::int64_t i = 0; i < count; ++i) *place++ = static_cast<float>(deviation * random.normal());
+      for (std::int64_t i = 0; i < count; ++i) *place++ = static_cast<float>(sd * random.normal());
     }
   }
   return tensor.requires_grad_(true);

@@ -108,7 +108,7 @@ TEST_P(PredictiveLaw, SurpriseIsTheDensity) {
     constexpr double h = 1e-5;
     const double y = distribution().draw(p, m, s),
                  slope = (distribution().draw(p + h, m, s) - distribution().draw(p - h, m, s)) / (2.0 * h);
-    EXPECT_NEAR(distribution().surprise(y, m, s), std::log(slope), 1e-6);  // p(y) = 1 / Q'(F(y))
+    EXPECT_NEAR(distribution().negative_log_density(y, m, s), std::log(slope), 1e-6);  // p(y) = 1 / Q'(F(y))
   }
 }
 
@@ -152,14 +152,15 @@ TEST(Predictive, FarOutIsFinite) {
 TEST(Predictive, TransformedTargetsAreGaussian) {
   const Predictive student = predictive("student", "log"), gaussian = predictive("gaussian", "log");
   EXPECT_EQ(student.crps(2.0, 0.3, 0.8), gaussian.crps(2.0, 0.3, 0.8));
-  EXPECT_EQ(student.surprise(2.0, 0.3, 0.8), gaussian.surprise(2.0, 0.3, 0.8));
-  EXPECT_NE(predictive("student").surprise(2.0, 0.3, 0.8), predictive("gaussian").surprise(2.0, 0.3, 0.8));
+  EXPECT_EQ(student.negative_log_density(2.0, 0.3, 0.8), gaussian.negative_log_density(2.0, 0.3, 0.8));
+  EXPECT_NE(predictive("student").negative_log_density(2.0, 0.3, 0.8),
+            predictive("gaussian").negative_log_density(2.0, 0.3, 0.8));
 }
 
 // Zero under sqrt() has the probability of all that lies below.
 TEST(Predictive, SqrtHasAMassAtZero) {
-  EXPECT_NEAR(predictive("gaussian", "sqrt").surprise(0.0, 0.5, 1.0), -std::log(0.5 * std::erfc(0.5 / std::sqrt(2.0))),
-              1e-12);
+  EXPECT_NEAR(predictive("gaussian", "sqrt").negative_log_density(0.0, 0.5, 1.0),
+              -std::log(0.5 * std::erfc(0.5 / std::sqrt(2.0))), 1e-12);
 }
 
 TEST(Transform, InverseUndoesAndSlopeIsThatOfDifferences) {

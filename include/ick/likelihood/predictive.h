@@ -16,7 +16,7 @@ class Predictive {
   Moments moments(double location, double scale) const;
 
   // -log p(y). Where a transform puts a mass on its end (sqrt at 0), -log of that.
-  double surprise(double y, double location, double scale) const;
+  double negative_log_density(double y, double location, double scale) const;
 
   // How far out y lies, as a standard normal number: z = Phi^-1(F(y)); of a count, of the middle of its step.
   double normal_score(double y, double location, double scale) const;
