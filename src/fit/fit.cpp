@@ -11,6 +11,7 @@
 #include "fit/choices.h"
 #include "fit/noise.h"
 #include "fit/sanity.h"
+#include "fit/second.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
@@ -235,6 +236,7 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   std::shared_ptr<const FunctionPosterior> posterior;
   Dataset unseen;  // by the first stage
   std::vector<std::string> first_remarks;
+  std::string why_first;                 // it is kept, though a second was trained
   double waiting = 0.0, training = 0.0;  // seconds
   if (!second_only) {
     stage = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
@@ -265,14 +267,32 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
     };
   }
   if (plan.options.refit == Refit::yes && validated) {
+    const Likelihood& likelihood = likelihood_of(plan.options);
+    const bool compared = posterior != nullptr && !engine.kernels_only && likelihood.link == Link::identity;
+    const auto wild = [&](const Stage& of) {
+      return compared && is_wild(*posterior, likelihood, of.training(), plan.options.seed);
+    };
+    bool first_wild = false;
     if (stage != nullptr) {
+      first_wild = wild(*stage);
       waiting = stage->waiting(), training = stage->seconds();
       first_remarks = stage->remarks();
       stage->release_rows();
     }
     auto second = std::make_unique<Stage>(table, plan, joined(plan.training, plan.validation), "refit", second_hooks);
+    const std::shared_ptr<const FunctionPosterior> first = posterior;
     posterior = engine.fit(*second, {second_only ? resume : nullptr, stage.get(), &outcome});
-    stage = std::move(second);
+    if (compared) {
+      why_first = why_second_is_wrong(table, plan, {*first, stage->encoder(), first_wild},
+                                      {*posterior, second->encoder(), wild(*second)}, outcome.mean);
+    }
+    if (why_first.empty()) {
+      stage = std::move(second);
+    } else {
+      training += second->seconds() - stage->seconds(), waiting += second->waiting() - stage->waiting();
+      posterior = first;
+      stage->open_rows_again();
+    }
   }
 
   result.model.encoder = stage->encoder();
@@ -297,6 +317,13 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   report.polished = outcome.polished;
   if (first_remarks.empty()) first_remarks = stage->remarks();
   report.remarks.assign(first_remarks.begin(), first_remarks.end());
+  if (!why_first.empty()) {
+    report.remarks.push_back(
+        "the model kept has not learned from validation rows: a second training, with them, was put "
+        "aside, because " +
+        why_first);
+    report.options.refit = Refit::no;
+  }
   if (!classes) {
     for (const Message& sentence : odd_things(table, plan, *stage, result)) report.remarks.push_back(sentence);
   }

@@ -28,14 +28,67 @@ void each_kernel(const ModelSpec& spec, Visit visit) {
   }
 }
 
-bool names_a_place(const std::string& column) {
+// Whatever its case.
+bool is_one_of(const std::string& column, const std::vector<std::string>& names) {
   std::string lower = column;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  static const std::vector<std::string> kPlaces = {"lat",  "latitude",  "lon",     "lng",
-                                                   "long", "longitude", "easting", "northing"};
-  return contains(kPlaces, lower);
+  return contains(names, lower);
 }
+
+const std::vector<std::string> kSouthToNorth = {"lat", "latitude", "northing"};
+const std::vector<std::string> kWestToEast = {"lon", "lng", "long", "longitude", "easting"};
+
+bool names_a_place(const std::string& column) {
+  return is_one_of(column, kSouthToNorth) || is_one_of(column, kWestToEast);
+}
+
+bool measures_time(const Column& column, const FitOptions& options) {
+  const auto unit = options.units.find(column.info.name);
+  return column.info.type == ColumnType::time || (unit != options.units.end() && is_time_unit(unit->second));
+}
+
+// By which rows can be ordered: a number in each of them, and not a few numbers only.
+bool orders(const Column& column, const std::vector<bool>& rows) {
+  constexpr std::size_t kFewest = 10;
+  if (column.values.empty() || column.info.type == ColumnType::category) return false;
+  std::set<double> seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i]) continue;
+    if (std::isnan(column.values[static_cast<std::int64_t>(i)])) return false;
+    if (seen.size() < kFewest) seen.insert(column.values[static_cast<std::int64_t>(i)]);
+  }
+  return seen.size() >= kFewest;
+}
+
+// Columns of times and places: those that kernels of the formula read, or else the table's own. What a formula leaves out
+// is there all the same: two formulas for one table are judged by the same rows.
+struct TimesAndPlaces {
+  std::string time;
+  std::vector<std::string> places;
+  bool kernel_on_time = false, kernel_on_places = false;
+
+  TimesAndPlaces(const ModelSpec& spec, const Table& table, const FitOptions& options, const std::vector<bool>& rows) {
+    each_kernel(spec, [&](const KernelSpec& kernel) {
+      for (const std::string& name : kernel.columns) {
+        if (time.empty() && measures_time(table.column(name), options)) time = name;
+        if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+      }
+    });
+    kernel_on_time = !time.empty(), kernel_on_places = places.size() >= 2;
+    std::string south_to_north, west_to_east;
+    for (const Column& column : table.columns) {
+      const std::string& name = column.info.name;
+      if (name == spec.formula.target || !orders(column, rows)) continue;
+      if (time.empty() && measures_time(column, options)) time = name;
+      if (south_to_north.empty() && is_one_of(name, kSouthToNorth)) south_to_north = name;
+      if (west_to_east.empty() && is_one_of(name, kWestToEast)) west_to_east = name;
+    }
+    if (kernel_on_places) return;
+    places.clear();
+    if (!south_to_north.empty() && !west_to_east.empty()) places = {south_to_north, west_to_east};
+  }
+};
 
 bool repeats(std::vector<std::int64_t> images) {
   std::erase_if(images, [](std::int64_t each) { return each < 0; });
@@ -77,7 +130,6 @@ bool held_among_others(const Table& table, const std::string& time, const std::v
 Split choose_validation(const ModelSpec& spec, const Table& table, const FitOptions& options, double share,
                         const std::vector<bool>& held, const std::vector<bool>& others, std::string& reason) {
   const Split& holdout = options.holdout;
-  const auto& units = options.units;
   Split split;
   split.share = share;
   if (holdout.kind != Split::Kind::none && holdout.kind != Split::Kind::condition) {
@@ -86,27 +138,20 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
     reason = "in the same way as the holdout";
     return split;
   }
-  std::vector<std::string> places;
-  std::string time;
-  each_kernel(spec, [&](const KernelSpec& kernel) {
-    for (const std::string& name : kernel.columns) {
-      const auto unit = units.find(name);
-      const bool measures_time = unit != units.end() && is_time_unit(unit->second);
-      if (time.empty() && (table.column(name).info.type == ColumnType::time || measures_time)) time = name;
-      if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
-    }
-  });
+  const TimesAndPlaces found(spec, table, options, others);
+  const std::string& time = found.time;
+  const bool kernel = found.kernel_on_time || found.kernel_on_places;
   for (const TermSpec& term : spec.terms) {
     for (const NetworkSpec& network : term.networks) {
       const std::optional<ImageSettings>& image = network.inputs.image;
-      if (!time.empty() || places.size() >= 2 || !image || image->raster.empty()) continue;
+      if (kernel || !image || image->raster.empty()) continue;
       split.kind = Split::Kind::block;
       split.columns = image->columns;
       reason = "blocked in space, because patches of neighbouring rows overlap";
       return split;
     }
   }
-  if (time.empty() && places.size() < 2 && table.images != nullptr) {
+  if (!kernel && table.images != nullptr) {
     for (const TermSpec& term : spec.terms) {
       for (const NetworkSpec& network : term.networks) {
         const std::optional<ImageSettings>& image = network.inputs.image;
@@ -118,20 +163,23 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
       }
     }
   }
-  if (!time.empty() && held_among_others(table, time, held, others)) {
+  const bool by_time = found.kernel_on_time || (!found.kernel_on_places && !time.empty());
+  if (by_time && held_among_others(table, time, held, others)) {
     split.kind = Split::Kind::random;
     reason = "drawn at random, because the rows held out lie in time among the others";
-  } else if (!time.empty()) {
+  } else if (by_time) {
     split.kind = Split::Kind::last;
     split.columns = {time};
-    reason = "blocked in time, because the formula has a kernel on time";
-  } else if (places.size() >= 2) {
+    reason = "blocked in time, because the " +
+             (found.kernel_on_time ? std::string("formula has a kernel on time") : "table has times, \"" + time + "\"");
+  } else if (found.places.size() >= 2) {
     split.kind = Split::Kind::block;
-    split.columns = places;
-    reason = "blocked in space, because the formula has a kernel on place";
+    split.columns = found.places;
+    reason = found.kernel_on_places ? "blocked in space, because the formula has a kernel on place"
+                                    : "blocked in space, because the table has places, " + join_words(found.places);
   } else {
     split.kind = Split::Kind::random;
-    reason = "drawn at random, because the formula has no kernel on time or place";
+    reason = "drawn at random, because neither the formula nor the table has times or places";
   }
   return split;
 }

@@ -72,15 +72,20 @@ double unseen_error(const FunctionPosterior& posterior, const Likelihood& likeli
   return std::isfinite(error) ? error : HUGE_VAL;
 }
 
-bool looks_wrong(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& training,
-                 const Dataset& unseen, std::uint64_t seed) {
+bool is_wild(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& training,
+             std::uint64_t seed) {
   const at::NoGradGuard no_grad;
-  if (unseen_error(posterior, likelihood, unseen) > unseen.targets().square().mean().item<double>()) return true;
   const at::Tensor y = training.targets(), f = moments_at(posterior, likelihood, points_in_box(training, seed)).mean;
   const double range = (y.max() - y.min()).item<double>();
   const bool inside =
       (f < y.max() + kMostRanges * range).logical_and(f > y.min() - kMostRanges * range).all().item<bool>();
   return !inside;
+}
+
+bool looks_wrong(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& training,
+                 const Dataset& unseen, std::uint64_t seed) {
+  if (unseen_error(posterior, likelihood, unseen) > unseen.targets().square().mean().item<double>()) return true;
+  return is_wild(posterior, likelihood, training, seed);
 }
 
 std::vector<Message> odd_things(const Table& table, const FitPlan& plan, const Stage& stage, const Fit& fit) {

@@ -14,6 +14,10 @@ namespace ick {
 bool looks_wrong(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& training,
                  const Dataset& unseen, std::uint64_t seed);
 
+// Points in the box of the inputs are predicted far beyond the range of the target.
+bool is_wild(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& training,
+             std::uint64_t seed);
+
 // Mean squared error at rows not seen, standardised; infinite where it is not a number.
 double unseen_error(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& unseen);
 

@@ -27,14 +27,16 @@ class WithNeighbours : public FunctionPosterior {
 
   FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
     const FunctionMoments of_networks = ensemble_->at(batch, likelihood), near = residuals_.at(batch.x);
-    return {of_networks.mean + near.mean, of_networks.variance + near.variance};
+    return {of_networks.mean + near.mean, of_networks.variance + near.variance + missed_far_away(batch.x, near)};
   }
 
   at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                    std::uint64_t seed) const override {
     const std::uint64_t own = seed_for(seed, "neighbours");
     const at::Tensor near = residuals_.process->draws(batch.x, count, own, independent_normals(batch, count, own));
-    return ensemble_->draws(batch, likelihood, count, seed) + residuals_.unit * near;
+    const at::Tensor missed = missed_far_away(batch.x, residuals_.at(batch.x));
+    return ensemble_->draws(batch, likelihood, count, seed) + residuals_.unit * near +
+           missed.sqrt() * independent_normals(batch, count, seed_for(seed, "far away"));
   }
 
   TensorState tensors() const override {
@@ -47,6 +49,19 @@ class WithNeighbours : public FunctionPosterior {
   }
 
  private:
+  // (var r / k(x, x)) sum_t (k_t(x, x) - |z_t(x)|^2): (B), what features miss of the terms that neighbours carry, by the
+  // share that these leave unknown. Residuals say what is left between rows. Far from all rows it is more: there features,
+  // too, know nothing.
+  at::Tensor missed_far_away(const at::Tensor& x, const FunctionMoments& near) const {
+    const at::NoGradGuard no_grad;
+    const at::Tensor prior = residuals_.unit * residuals_.unit * residuals_.model->prior_variance(x)[0];
+    const at::Tensor unknown = (near.variance / prior.clamp_min(1e-300)).clamp(0.0, 1.0);
+    const std::vector<at::Tensor> of_terms = model().residuals(x);
+    at::Tensor missed = at::zeros_like(unknown);
+    for (const std::size_t t : residuals_.terms) missed = missed + of_terms[t].mean(0);
+    return unknown * missed.clamp_min(0.0);
+  }
+
   std::shared_ptr<const FunctionPosterior> ensemble_;
   ResidualProcess residuals_;
 };

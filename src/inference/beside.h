@@ -11,7 +11,8 @@
 // of residuals goes by these kernels:
 //   f(x) = g(x) + r(x),   g the trained ensemble,   r ~ GP(0, k) given residuals of rows that g had not seen
 // k has the kernels of these terms with parameters of its own. Networks and neighbours are taken as independent:
-//   mean = mean of g + mean of r,   variance = spread of g + what features miss of other terms + variance of r
+//   mean = mean of g + mean of r,   variance = spread of g + what features miss of other terms + var r (1 + m / k),
+// m what features miss of the terms of k: counted by the share of k that neighbours leave unknown.
 namespace ick {
 
 // The terms of a spec without networks that neighbours can carry. Empty when there are none beside networks.

@@ -66,6 +66,11 @@ Stage::Stage(const Table& table, const FitPlan& plan, const std::vector<bool>& u
   find_frequencies(plan.spec, training_, likelihood, plan.options.seed, encoder_);
 }
 
+void Stage::open_rows_again() {
+  training_ = open_rows(table_, encoder_, plan_.training, nullptr, options().held_bytes);
+  validation_ = open_rows(table_, encoder_, plan_.validation, nullptr, options().held_bytes);
+}
+
 bool Stage::keep_going() const {
   // Several processes stop in training, where they agree on it.
   if (hooks_.ranks != nullptr || !hooks_.interrupted || !hooks_.interrupted()) return true;

@@ -32,6 +32,7 @@ class Stage {
   const Dataset& training() const { return training_; }
   const Dataset& validation() const { return validation_; }
   void release_rows() { training_ = validation_ = {}; }  // what it has learned stays
+  void open_rows_again();                                // of the first stage
 
   // The steps of an engine. ----------------------------------------------------------------------------------------
   void make_model();

@@ -276,7 +276,7 @@ class Fit(Table):
                  "(last(date)=20%), blocked in time, because the formula has a kernel on time"),
                 ("y ~ mlp(x) * matern32(lat, lon, sphere)",
                  "(block(lat, lon)=20%), blocked in space, because the formula has a kernel on place"),
-                ("y ~ mlp(x, z)", "(random=20%), drawn at random, because the formula has no kernel on time or place")):
+                ("y ~ mlp(x, z)", "(last(date)=20%), blocked in time, because the table has times, \"date\"")):
             self.assertIn(words, self.fit("valid", "--no-warm-start", formula=formula).stderr)
         self.assertIn("40 rows (last=20%), as asked", self.fit("valid", "--validation", "last=20%").stderr)
 

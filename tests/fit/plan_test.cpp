@@ -56,6 +56,62 @@ TEST(Plan, ValidationIsLikeAHoldoutByCondition) {
   EXPECT_EQ(kind(next), Split::Kind::last);
 }
 
+// Two formulas for one table stop by the same rows, also where one of them has no kernel.
+TEST(Plan, ValidationFollowsTheTable) {
+  const auto numbers = [](double first, double step) {
+    std::vector<double> all;
+    for (int i = 0; i < 200; ++i) all.push_back(first + step * i + 0.1 * ((i * 37) % 11));
+    return all;
+  };
+  Table table;
+  table.rows = 200;
+  const auto column = [](const std::string& name, const std::vector<double>& values, ColumnType type) {
+    Column made;
+    made.info.name = name, made.info.type = type, made.values = values;
+    return made;
+  };
+  const Column y = column("y", numbers(0.0, 0.1), ColumnType::number),
+               a = column("a", numbers(2, 0.3), ColumnType::number),
+               t = column("t", numbers(15'000.0, 1.0), ColumnType::time),
+               lat = column("lat", numbers(10.0, 0.1), ColumnType::number),
+               lon = column("Longitude", numbers(50.0, -0.1), ColumnType::number);
+  const auto plan = [&](const std::string& formula, const FitOptions& options = {}) {
+    return plan_fit(table, parse_formula(formula), options);
+  };
+  table.columns = {y, a, t, lat, lon};
+  const std::vector<bool> last = plan("y ~ mlp(a) * rbf(t)").validation;
+  for (const std::string formula :
+       {"y ~ mlp(a)", "y ~ mlp(.)", "y ~ mlp(a) + matern32(lat, Longitude) * rbf(t)", "y ~ rbf(a)"}) {
+    EXPECT_EQ(plan(formula).validation, last) << formula;
+  }
+  EXPECT_EQ(print(*plan("y ~ mlp(a)").options.validation), "last(t)=20%");
+  EXPECT_EQ(plan("y ~ mlp(a)").validation_reason, "blocked in time, because the table has times, \"t\"");
+  // the formula chooses between times and places
+  const FitPlan placed = plan("y ~ mlp(a) + matern32(lat, Longitude)");
+  EXPECT_EQ(print(*placed.options.validation), "block(lat, Longitude)=20%");
+  // a holdout has the first word
+  FitOptions held;
+  held.holdout = parse_split("random=20%");
+  EXPECT_EQ(plan("y ~ mlp(a) * rbf(t)", held).options.validation->kind, Split::Kind::random);
+  EXPECT_EQ(plan("y ~ mlp(a) * rbf(t)", held).validation, plan("y ~ mlp(a)", held).validation);
+  // without times, places; times that rows lack, or few of them, order nothing
+  table.columns = {y, a, lat, lon};
+  EXPECT_EQ(plan("y ~ mlp(a)").validation, placed.validation);
+  table.columns = {y, a, t};
+  std::vector<double> gaps = numbers(15'000.0, 1.0);
+  gaps[7] = std::nan("");
+  table.columns[2].values = gaps;
+  EXPECT_EQ(plan("y ~ mlp(a)").options.validation->kind, Split::Kind::random);
+  table.columns[2].values = std::vector<double>(200, 15'000.0);
+  EXPECT_EQ(plan("y ~ mlp(a)").options.validation->kind, Split::Kind::random);
+  // a number whose unit is declared
+  table.columns = {y, a, column("t", numbers(0.0, 1.0), ColumnType::number)};
+  EXPECT_EQ(plan("y ~ mlp(a)").options.validation->kind, Split::Kind::random);
+  FitOptions units;
+  units.units["t"] = "h";
+  EXPECT_EQ(print(*plan("y ~ mlp(a)", units).options.validation), "last(t)=20%");
+}
+
 TEST(Plan, DrawsNeedMembers) {
   EXPECT_EQ(refusal("y ~ mlp(a)", with("nngp", 1)),
             "posterior=nngp with one member has no spread; ask for members=30 or more (at least 2)");

@@ -48,6 +48,7 @@ const Likelihood& gaussian() { return likelihood_named("gaussian"); }
 struct Expected {
   at::Tensor members, spread, missed;  // mean and variance between members, what features miss of the product
   at::Tensor near, near_variance;      // of the process
+  at::Tensor far;                      // what features miss of the term it carries, by the share that it leaves unknown
 };
 
 Expected directly(const Beside& of, const Batch& batch) {
@@ -70,7 +71,11 @@ Expected directly(const Beside& of, const Batch& batch) {
   const at::Tensor z = of.model->features_at(at)[2].to(at::kDouble);
   const at::Tensor left = product.kernel->diagonal(at) - z.square().sum(2);  // (E, B)
   const at::Tensor missed = of.model->spec().share() * left * u.square().mean(2);
-  return {mean, (f - mean).square().mean(0), missed.mean(0), near, variance};
+  const at::Tensor of_term = of.model->parts_of(1).kernel->diagonal(at) -
+                             of.model->features_at(at)[1].to(at::kDouble).square().sum(2);  // (E, B)
+  const at::Tensor unknown = variance / (unit * unit * share * own.kernel().diagonal(at)[0]);
+  const at::Tensor far = of.model->spec().share() * of_term.mean(0) * unknown.clamp_max(1.0);
+  return {mean, (f - mean).square().mean(0), missed.mean(0), near, variance, far};
 }
 
 TEST(Beside, IsTheEnsembleAndTheExactProcessOfItsResiduals) {
@@ -83,9 +88,20 @@ TEST(Beside, IsTheEnsembleAndTheExactProcessOfItsResiduals) {
   EXPECT_GT(expected.near.abs().min().item<double>(), 1e-4);
   // networks are in float32, and sums of it in another order
   EXPECT_LT((found.mean - expected.members - expected.near).abs().max().item<double>(), 1e-6);
-  const at::Tensor variance = expected.spread + expected.missed + expected.near_variance;
+  const at::Tensor variance = expected.spread + expected.missed + expected.near_variance + expected.far;
+  EXPECT_GT(expected.far.max().item<double>(), 1e-3);
   EXPECT_LT((found.variance - variance).abs().max().item<double>(), 1e-6);
   EXPECT_LT((of.residuals.at(of.some().x).variance - expected.near_variance).abs().max().item<double>(), 1e-8);
+}
+
+// Features and neighbours know nothing of a row far from all others: the whole variance of the kernel is left.
+TEST(Beside, FarFromAllRowsTheKernelIsUnknown) {
+  const Beside of;
+  Batch batch = of.some();
+  batch.x = batch.x + 1e3;
+  const at::Tensor found = of.posterior->at(batch, gaussian()).variance;
+  const at::Tensor whole = of.model->spec().share() * of.model->parts_of(1).kernel->diagonal(batch.x).mean(0);
+  EXPECT_GT((found - whole).min().item<double>(), -1e-6);
 }
 
 TEST(Beside, DrawsHaveItsMoments) {
