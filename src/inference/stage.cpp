@@ -244,9 +244,18 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
   waiting_ = trainer.waiting();
 }
 
+bool Stage::lines_are_likelier() const {
+  constexpr double kNats = 10.0;  // beyond doubt, and more than the parameters of another covariance are worth
+  const std::vector<TermSpec>& terms = model_->spec().terms;
+  const auto product = [](const TermSpec& term) { return !term.networks.empty() && !term.kernels.empty(); };
+  if (std::none_of(terms.begin(), terms.end(), product)) return false;
+  return nats_of_lines(*model_, encoder_, training_, likelihood_of(options()), options().seed) > kNats;
+}
+
 // The share of linear functions in the prior of last layers is one that rows not seen choose: the marginal likelihood
-// of rows that hidden units were trained on takes these for better than they are. Linear functions must be better by
-// more than the standard error of that.
+// of rows that hidden units were trained on takes these for better than they are. What is likelier before training comes
+// first: no linear functions, or, where lines in the network's place make the rows likelier than smooth functions do,
+// hardly anything else. The others must be better by more than the standard error of that.
 bool Stage::polish(const StageOutcome* before) {
   constexpr double kMostWork = 4e10;  // multiplications: some seconds; above, one prior is all that is tried
   const Likelihood& likelihood = likelihood_of(options());
@@ -271,12 +280,16 @@ bool Stage::polish(const StageOutcome* before) {
   at::Tensor least = squares();
   bool solved = false;
   const bool one = last_layer_work(*model_, training_) > kMostWork;
-  for (const double share : one ? std::vector{0.0} : std::vector{0.0, 0.9, 0.9999}) {
+  const bool lines = !one && lines_are_likelier();
+  const std::vector<double> shares = one     ? std::vector{0.0}
+                                     : lines ? std::vector{0.9999, 0.9, 0.0}
+                                             : std::vector{0.0, 0.9, 0.9999};
+  for (const double share : shares) {
     solve_last_layers(*model_, training_, options().seed, share);
     const at::Tensor found = squares(), gained = least - found;
-    const auto rows = static_cast<double>(gained.size(0));
-    const double error = share > 0.0 ? gained.std(0, true).item<double>() / std::sqrt(rows) : 0.0;
-    if (!(gained.mean().item<double>() > error)) continue;
+    const double error = gained.std(0, true).item<double>() / std::sqrt(static_cast<double>(gained.size(0)));
+    const double wanted = share != shares.front() ? error : lines ? -error : 0.0;
+    if (!(gained.mean().item<double>() > wanted)) continue;
     least = found, best = values(), linear_share_ = share, solved = true;
   }
   std::size_t i = 0;

@@ -88,7 +88,8 @@ class Stage {
   double waiting() const { return waiting_; }  // of these, for images
 
  private:
-  bool keep_going() const;  // throws Interrupted
+  bool keep_going() const;          // throws Interrupted
+  bool lines_are_likelier() const;  // in the place of networks that multiply kernels
   std::shared_ptr<Model> new_model(const ModelSpec& spec) const;
 
   const Table& table_;

@@ -15,6 +15,7 @@
 #include "train/evidence.h"
 #include "train/lbfgs.h"
 #include "train/neighbour_evidence.h"
+#include "train/stand_in.h"
 
 namespace ick {
 
@@ -23,8 +24,8 @@ namespace {
 constexpr std::int64_t kRows = 400;             // of the exact process: a step costs some ten milliseconds
 constexpr std::int64_t kSpectrumRows = 4096;    // read for the spectrum
 constexpr int kPeaks = 4;                       // of the spectrum tried
+constexpr double kNatsBehind = 20.0;            // of the few rows: a stand-in that is further behind is left
 constexpr int kScreening = 6, kPolishing = 40;  // steps of L-BFGS for each candidate, and for the best
-constexpr std::int64_t kMostSurrogateColumns = 64;
 
 // Kernels that start from the spectrum.
 bool repeats(const KernelSpec& kernel) {
@@ -113,82 +114,6 @@ at::Tensor stand_in_targets(const Dataset& rows, const Likelihood& likelihood, s
   return (columns - columns.mean(0)) / columns.std(0, false).clamp_min(1e-6);
 }
 
-// What a network's rows look like to a kernel: its numbers, and images as the means of a few fields, standardised.
-at::Tensor coarse_inputs(const Dataset& rows, std::size_t source) {
-  const at::Tensor numbers = rows.networks[source].to(at::kDouble);
-  if (source >= rows.images.size() || !rows.images[source]) return numbers;
-  constexpr std::int64_t kFields = 3;  // by as many
-  const ImageShape& shape = rows.images[source]->known.shape;
-  std::vector<at::Tensor> blocks;
-  for (std::int64_t first = 0, block = rows.block(256); first < rows.size(); first += block) {
-    const std::int64_t end = std::min(first + block, rows.size());
-    const at::Tensor pixels =
-        rows.inputs(source, at::arange(first, end, at::kLong)).narrow(1, 0, shape.numbers()).contiguous();
-    const at::Tensor images = pixels.view({end - first, shape.channels, shape.height, shape.width});
-    blocks.push_back(at::adaptive_avg_pool2d(images, {kFields, kFields}).flatten(1).to(at::kDouble));
-  }
-  const at::Tensor fields = at::cat(blocks);
-  return at::cat({(fields - fields.mean(0)) / fields.std(0, false).clamp_min(1e-6), numbers}, 1);
-}
-
-// The sum of products with an RBF kernel for each network. Products with kernels come first and in the model's order,
-// so that parameters have the same paths in both.
-struct Surrogate {
-  KernelSum products;
-  std::vector<std::string> names;
-  std::vector<InputSummary> inputs;
-  at::Tensor x;
-};
-
-// The first id that no kernel of the model has.
-std::size_t free_id(const ModelSpec& spec) {
-  std::size_t last = 0;
-  for (const TermSpec& term : spec.terms) {
-    for (const KernelProduct& product : term.kernels) {
-      for (const KernelSpec& kernel : product) last = std::max(last, kernel.id);
-    }
-  }
-  return last + 1;
-}
-
-Surrogate make_surrogate(const ModelSpec& spec, const Encoder& encoder, const Dataset& rows) {
-  Surrogate s;
-  std::vector<at::Tensor> columns = {rows.x};
-  for (const KernelColumn& column : encoder.kernel_columns) s.inputs.push_back(column.summary);
-  std::size_t source = 0;
-  const std::size_t first_id = free_id(spec);
-  KernelSum without_kernels;
-  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
-    const TermSpec& term = spec.terms[t];
-    KernelProduct stand_ins;
-    for (std::size_t a = 0; a < term.networks.size(); ++a, ++source) {
-      const at::Tensor inputs = coarse_inputs(rows, source);
-      KernelSpec stand_in;
-      stand_in.name = "rbf";
-      stand_in.id = first_id + source;  // its own: shared by the products of this term
-      for (std::int64_t d = 0; d < std::min(inputs.size(1), kMostSurrogateColumns); ++d) {
-        InputSummary summary;
-        summary.name = "network" + std::to_string(source + 1) + "#" + std::to_string(d + 1);
-        summary.low = -2.0, summary.high = 2.0;  // of standardised numbers
-        stand_in.columns.push_back(summary.name);
-        s.inputs.push_back(std::move(summary));
-      }
-      columns.push_back(inputs.narrow(1, 0, std::ssize(stand_in.columns)));
-      stand_ins.push_back(std::move(stand_in));
-    }
-    for (KernelProduct product : term.kernels) {
-      product.insert(product.end(), stand_ins.begin(), stand_ins.end());
-      s.products.push_back(std::move(product));
-      s.names.push_back("term" + std::to_string(t + 1));
-    }
-    if (term.kernels.empty()) without_kernels.push_back(std::move(stand_ins));
-  }
-  s.products.insert(s.products.end(), without_kernels.begin(), without_kernels.end());
-  s.names.resize(s.products.size(), "networks");
-  s.x = at::cat(columns, 1);
-  return s;
-}
-
 // Raw columns of parameters of that name that are to be found, those of one kernel together.
 std::vector<std::vector<std::int64_t>> free_columns(const Kernel& kernel, const std::string& name) {
   std::vector<std::vector<std::int64_t>> found;
@@ -223,12 +148,12 @@ std::vector<double> units_of(const Kernel& kernel, const at::Tensor& x) {
   return units;
 }
 
-// Networks start as draws of the prior: a variance above one that the stand-ins found would only make them start far
-// out.
-void limit_variance(Model& model, const at::Tensor& x) {
+// Networks start as draws of the prior, with a variance of one each: kernels get `variance`, what they and the stand-ins
+// have together. A variance above one would only make networks start far out.
+void set_variance(Model& model, const at::Tensor& x, double variance) {
   ParameterSet& parameters = model.kernel().parameters();
-  const double total = model.prior_variance(x).detach().mean().item<double>();
-  if (total <= 1.0) return;
+  const double total = model.prior_variance(x).detach().mean().item<double>() / std::min(1.0, variance);
+  if (total == 1.0) return;
   for (const Parameter& each : parameters.parameters()) {
     const bool scales = each.unit == Unit::target_squared || each.path.ends_with(".variance");
     if (each.fixed || !scales || each.constraint.kind != Constraint::Kind::positive) continue;
@@ -263,23 +188,33 @@ constexpr Round kRounds[] = {{2000, 30, 15}, {2000, 30, 15}, {2000, 30, 15}, {20
 constexpr double kManyNumbers = 40.0;  // parameters: with more, rounds have fewer rows
 constexpr std::int64_t kMostRows = 1 << 20, kMostNetworkRows = 20'000, kMostImageRows = 2'000;
 
-// From the whole table, by conditionals of some rows given their neighbours: from the best of `starts` on, in rounds,
-// because neighbours move with the parameters. Leaves the best values in `kernel`.
-LbfgsResult search_by_neighbours(const Model& model, const Encoder& encoder, const Dataset& rows,
-                                 const Likelihood& likelihood, std::uint64_t seed, Kernel& kernel,
-                                 const std::vector<std::vector<double>>& starts, const LbfgsProgress& go_on,
-                                 std::optional<double> log_noise) {
+// The rows of the whole table as `kernel` sees them, with this stand-in for networks.
+NeighbourEvidence evidence_of_many(const Model& model, const Encoder& encoder, const Dataset& rows,
+                                   const Likelihood& likelihood, std::uint64_t seed, StandIn stand_in,
+                                   const Kernel& kernel) {
   const std::int64_t most = model.spec().kernels_only() ? kMostRows
                             : rows.images.empty()       ? kMostNetworkRows
                                                         : kMostImageRows;
   const Dataset many = rows.select(draw_rows(rows.size(), most, seed_for(seed, "rows with neighbours")));
   const at::Tensor y = stand_in_targets(many, likelihood, model.outputs());
-  const at::Tensor x = make_surrogate(model.spec(), encoder, many).x;
+  const at::Tensor x = make_surrogate(model.spec(), encoder, many, stand_in).x;
   const bool conjugate = likelihood.conjugate;
-  NeighbourEvidence evidence(kernel, model.spec().share(), x, y, conjugate ? many.weights : at::Tensor(),
-                             conjugate ? many.error : at::Tensor(), seed);
+  return {kernel,
+          model.spec().share(),
+          x,
+          y,
+          conjugate ? many.weights : at::Tensor(),
+          conjugate ? many.error : at::Tensor(),
+          seed};
+}
+
+// From the whole table, by conditionals of some rows given their neighbours: from the best of `starts` on, in rounds,
+// because neighbours move with the parameters. Leaves the best values in `kernel`.
+LbfgsResult search_by_neighbours(NeighbourEvidence evidence, std::int64_t rows, std::uint64_t seed, Kernel& kernel,
+                                 const std::vector<std::vector<double>>& starts, const LbfgsProgress& go_on,
+                                 std::optional<double> log_noise) {
   EvidenceSearch objective(
-      kernel, rows.size(), [&](const at::Tensor& at) { return evidence(at); }, log_noise);
+      kernel, rows, [&](const at::Tensor& at) { return evidence(at); }, log_noise);
   const double fewer = std::min(1.0, kManyNumbers / static_cast<double>(kernel.parameters().size()));
   const auto run = [&](const Round& round, const std::vector<double>& from, std::uint64_t drawn) {
     objective.place(from);
@@ -295,6 +230,87 @@ LbfgsResult search_by_neighbours(const Model& model, const Encoder& encoder, con
     best = run(kRounds[r], best.x, seed_for(seed, std::to_string(r)));
   objective.place(best.x);
   return best;
+}
+
+// What a search with one kind of stand-in has come to. `kernel` has the best parameters.
+struct Search {
+  StandIn stand_in;
+  Kernel kernel;
+  at::Tensor x;  // of the few rows
+  std::vector<double> start;
+  std::vector<std::vector<std::int64_t>> lengthscales;  // raw columns of those that are to be found
+  LbfgsResult best;
+};
+
+Kernel surrogate_kernel(const Model& model, const Encoder& encoder, const Surrogate& surrogate, std::uint64_t seed) {
+  return Kernel(
+      surrogate.products, surrogate.inputs,
+      KernelOptions{1, seed_for(seed, "warm start"), surrogate.names, stated_variance_unit(model.spec(), encoder)});
+}
+
+// Gives `kernel` the parameters of the model's kernels. Raw columns that are known by that: all of these but variances.
+std::vector<bool> take_kernels(const Model& model, Kernel& kernel) {
+  std::vector<bool> known(static_cast<std::size_t>(kernel.parameters().size()), false);
+  if (!model.has_kernels()) return known;
+  const ParameterSet& from = model.kernel().parameters();
+  for (const Parameter& each : from.parameters()) {
+    const Parameter& own = kernel.parameters().find(each.path);
+    const at::Tensor raw = kernel.parameters().raw().detach().narrow(1, own.first, own.count);
+    raw.copy_(from.raw().detach().narrow(0, 0, 1).narrow(1, each.first, each.count));
+    const bool scales = each.unit == Unit::target_squared || each.path.ends_with(".variance");
+    if (!scales) std::fill_n(known.begin() + own.first, own.count, true);
+  }
+  return known;
+}
+
+// By the exact process of few rows.
+Search search_few_rows(const Model& model, const Encoder& encoder, const Dataset& few, const Likelihood& likelihood,
+                       std::uint64_t seed, StandIn stand_in, const LbfgsProgress& go_on,
+                       std::optional<double> log_noise) {
+  const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
+  const Surrogate surrogate = make_surrogate(model.spec(), encoder, few, stand_in);
+  Search found{stand_in, surrogate_kernel(model, encoder, surrogate, seed), surrogate.x, {}, {}, {}};
+  Kernel& kernel = found.kernel;
+  EvidenceSearch objective(kernel, few.size(), ExactEvidence(kernel, model.spec().share(), surrogate.x, y), log_noise);
+  const std::vector<double> units = units_of(kernel, surrogate.x);
+  const auto search = [&](const std::vector<double>& from, int steps) {
+    return objective.search(from, steps, go_on, units);
+  };
+
+  found.lengthscales = free_columns(kernel, "lengthscale");
+  const std::vector<double>& start = found.start = objective.start();
+  LbfgsResult& best = found.best = search(start, kScreening);
+  for (const double factor : {0.3, 0.1}) {
+    if (found.lengthscales.empty()) break;
+    std::vector<double> from = start;
+    for (const auto& columns : found.lengthscales) {
+      for (const std::int64_t column : columns) from[column] += std::log(factor);
+    }
+    LbfgsResult here = search(from, kScreening);
+    if (here.value < best.value) best = std::move(here);
+  }
+  // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
+  // parts of the best period compete with it. All go to the end of their valleys: only there is a multiple of the
+  // truth, which fits as well, less likely for certain.
+  for (const auto& columns : free_columns(kernel, "period")) {
+    const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
+      for (const std::int64_t each : columns) from[each] = log_period(from[each]);
+      LbfgsResult here = search(from, steps);
+      if (here.value < best.value) best = std::move(here);
+    };
+    const std::vector<double> from_here = best.x;
+    for (const KernelColumn& column : encoder.kernel_columns) {
+      for (const double frequency : column.summary.frequencies) {
+        try_from(from_here, kScreening, [&](double) { return -std::log(frequency); });
+      }
+    }
+    for (const double factor : {1.0, 2.0, 3.0, 1.0 / 2.0, 1.0 / 3.0}) {
+      try_from(best.x, kPolishing, [&](double log_period) { return log_period + std::log(factor); });
+    }
+  }
+  best = search(best.x, kPolishing);
+  objective(best.x);  // leaves the best values in `kernel`
+  return found;
 }
 
 }  // namespace
@@ -330,56 +346,26 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likeliho
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
                   std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
-  const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
-  const Surrogate surrogate = make_surrogate(model.spec(), encoder, few);
-  const double unit = stated_variance_unit(model.spec(), encoder);
-  Kernel kernel(surrogate.products, surrogate.inputs,
-                KernelOptions{1, seed_for(seed, "warm start"), surrogate.names, unit});
-  EvidenceSearch objective(kernel, few.size(), ExactEvidence(kernel, model.spec().share(), surrogate.x, y), log_noise);
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
-  const std::vector<double> units = units_of(kernel, surrogate.x);
-  const auto search = [&](const std::vector<double>& from, int steps) {
-    return objective.search(from, steps, go_on, units);
-  };
-
-  const auto lengthscales = free_columns(kernel, "lengthscale");
-  const std::vector<double> start = objective.start();
-  LbfgsResult best = search(start, kScreening);
-  for (const double factor : {0.3, 0.1}) {
-    if (lengthscales.empty()) break;
-    std::vector<double> from = start;
-    for (const auto& columns : lengthscales) {
-      for (const std::int64_t column : columns) from[column] += std::log(factor);
-    }
-    LbfgsResult found = search(from, kScreening);
-    if (found.value < best.value) best = std::move(found);
+  const auto better = [](const Search& a, const Search& b) { return a.best.value < b.best.value; };
+  std::vector<Search> searches;
+  for (const StandIn each : stand_ins_of(model.spec(), rows)) {
+    searches.push_back(search_few_rows(model, encoder, few, likelihood, seed, each, go_on, log_noise));
   }
-  // Each unknown period in turn, the others where they are. The strongest peak may be a harmonic, so multiples and
-  // parts of the best period compete with it. All go to the end of their valleys: only there is a multiple of the
-  // truth, which fits as well, less likely for certain.
-  for (const auto& columns : free_columns(kernel, "period")) {
-    const auto try_from = [&](std::vector<double> from, int steps, const auto& log_period) {
-      for (const std::int64_t each : columns) from[each] = log_period(from[each]);
-      LbfgsResult found = search(from, steps);
-      if (found.value < best.value) best = std::move(found);
-    };
-    const std::vector<double> from_here = best.x;
-    for (const KernelColumn& column : encoder.kernel_columns) {
-      for (const double frequency : column.summary.frequencies) {
-        try_from(from_here, kScreening, [&](double) { return -std::log(frequency); });
-      }
-    }
-    for (const double factor : {1.0, 2.0, 3.0, 1.0 / 2.0, 1.0 / 3.0}) {
-      try_from(best.x, kPolishing, [&](double log_period) { return log_period + std::log(factor); });
-    }
+  const double least = std::min_element(searches.begin(), searches.end(), better)->best.value;
+  const double behind = kNatsBehind / static_cast<double>(few.size());
+  std::erase_if(searches, [&](const Search& each) { return each.best.value > least + behind; });
+  for (Search& each : searches) {
+    if (rows.size() <= kRows || !fuses(each.kernel)) continue;
+    std::vector<std::vector<double>> starts = {each.best.x};
+    for (std::vector<double>& scaled : scaled_starts(each.start, each.lengthscales))
+      starts.push_back(std::move(scaled));
+    each.best =
+        search_by_neighbours(evidence_of_many(model, encoder, rows, likelihood, seed, each.stand_in, each.kernel),
+                             rows.size(), seed, each.kernel, starts, go_on, log_noise);
   }
-  best = search(best.x, kPolishing);
-  objective(best.x);  // leaves the best values in `kernel`
-  if (rows.size() > kRows && fuses(kernel)) {
-    std::vector<std::vector<double>> starts = {best.x};
-    for (std::vector<double>& each : scaled_starts(start, lengthscales)) starts.push_back(std::move(each));
-    best = search_by_neighbours(model, encoder, rows, likelihood, seed, kernel, starts, go_on, log_noise);
-  }
+  const Search& best = *std::min_element(searches.begin(), searches.end(), better);
+  const Kernel& kernel = best.kernel;
   for (const Parameter& each : model.kernel().parameters().parameters()) {
     if (each.fixed) continue;
     if (each.constraint.kind == Constraint::Kind::interval) {  // an end of it, found by rounding, has no inverse
@@ -395,8 +381,50 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
     }
     model.kernel().parameters().set(each.path, kernel.parameters().natural(each.path).detach());
   }
-  if (!model.spec().kernels_only()) limit_variance(model, few.x);
-  return best.x.back();
+  if (!model.spec().kernels_only()) {
+    const bool of_one = best.stand_in == StandIn::smooth;  // its variance is one
+    const at::Tensor variance = of_one ? model.prior_variance(few.x) : model.spec().share() * kernel.diagonal(best.x);
+    set_variance(model, few.x, variance.detach().mean().item<double>());
+  }
+  return best.best.x.back();
+}
+
+double nats_of_lines(const Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
+                     std::uint64_t seed) {
+  const std::vector<StandIn> stand_ins = stand_ins_of(model.spec(), rows);
+  if (stand_ins.size() < 2) return 0.0;
+  const Dataset few = rows.select(few_rows(rows, kRows, seed));
+  const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
+  std::vector<double> costs;
+  for (const StandIn stand_in : stand_ins) {
+    const Surrogate surrogate = make_surrogate(model.spec(), encoder, few, stand_in);
+    Kernel kernel = surrogate_kernel(model, encoder, surrogate, seed);
+    const std::vector<bool> held = take_kernels(model, kernel);
+    const auto search = [&](EvidenceSearch& objective, std::vector<double> from, int steps) {
+      LbfgsOptions options;
+      options.iterations = steps;
+      const auto cost = [&](const std::vector<double>& at) {
+        CostAndGradient found = objective(at);
+        for (std::size_t i = 0; i < held.size(); ++i) found.gradient[i] = held[i] ? 0.0 : found.gradient[i];
+        return found;
+      };
+      return minimise(cost, std::move(from), options);
+    };
+    EvidenceSearch of_few(kernel, few.size(), ExactEvidence(kernel, model.spec().share(), surrogate.x, y));
+    LbfgsResult best = search(of_few, of_few.start(), kPolishing);
+    auto count = static_cast<double>(few.size());
+    if (rows.size() > kRows && fuses(kernel)) {
+      of_few.place(best.x);
+      NeighbourEvidence evidence = evidence_of_many(model, encoder, rows, likelihood, seed, stand_in, kernel);
+      const Round& round = kRounds[0];
+      evidence.draw(round.rows, round.neighbours, seed);
+      EvidenceSearch of_many(kernel, rows.size(), [&](const at::Tensor& at) { return evidence(at); });
+      best = search(of_many, best.x, round.steps);
+      count = static_cast<double>(std::min(rows.size(), round.rows));
+    }
+    costs.push_back(count * best.value);
+  }
+  return costs[0] - costs[1];
 }
 
 }  // namespace ick

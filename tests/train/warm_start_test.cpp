@@ -83,6 +83,40 @@ TEST(WarmStartSlow, FindsEveryPeriodBehindANetwork) {
   }
 }
 
+// nats_of_lines() of `y ~ mlp(a) * rbf(t)` on rows drawn from this kernel, and the lengthscale that the warm start finds.
+std::pair<double, double> lines_on(const std::string& truth, std::int64_t rows) {
+  TrainCase on(drawn_table(truth, rows, 100.0, 80), "y ~ mlp(a) * rbf(t)");
+  const auto model = on.model();
+  const Likelihood& likelihood = likelihood_named("gaussian");
+  warm_start(*model, on.encoder, on.rows, likelihood, 1, {});
+  return {nats_of_lines(*model, on.encoder, on.rows, likelihood, 1),
+          model->kernel().parameters().natural("term1.t.rbf.lengthscale")[0].item<double>()};
+}
+
+// 200 rows are an exact process, 600 are asked given their neighbours.
+TEST(WarmStart, KnowsLinesFromOtherSmoothFunctions) {
+  for (const std::int64_t rows : {200, 600}) {
+    SCOPED_TRACE(rows);
+    const auto [line, of_line] = lines_on("polynomial(a, degree=1, offset=1) * rbf(t, lengthscale=3)", rows);
+    EXPECT_GT(line, 10.0);
+    EXPECT_NEAR(of_line / 3.0, 1.0, 0.3);
+    const auto [curve, of_curve] = lines_on("rbf(a, lengthscale=1) * rbf(t, lengthscale=3)", rows);
+    EXPECT_LT(curve, -10.0);
+    EXPECT_NEAR(of_curve / 3.0, 1.0, 0.3);
+  }
+}
+
+// The kernel starts with the variance of the target, whatever the stand-in makes of it: networks have one of their own.
+TEST(WarmStart, GivesTheKernelTheVarianceThatLinesHad) {
+  TrainCase on(drawn_table("polynomial(a, degree=1, offset=1) * rbf(t, lengthscale=3)", 200, 100.0, 80),
+               "y ~ mlp(a) * rbf(t)");
+  const auto model = on.model();
+  warm_start(*model, on.encoder, on.rows, likelihood_named("gaussian"), 1, {});
+  const double variance = model->prior_variance(on.rows.x).mean().item<double>();
+  EXPECT_GT(variance, 0.7);
+  EXPECT_LE(variance, 1.0 + 1e-9);
+}
+
 void expect_lengthscale(double lengthscale, std::int64_t rows, std::uint64_t seed) {
   SCOPED_TRACE("lengthscale " + std::to_string(lengthscale) + ", seed " + std::to_string(seed));
   const std::string truth = "rbf(t, lengthscale=" + std::to_string(lengthscale) + ")";
