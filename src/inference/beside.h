@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,10 @@
 // k has the kernels of these terms with parameters of its own. Networks and neighbours are taken as independent:
 //   mean = mean of g + mean of r,   variance = spread of g + what features miss of other terms + variance of r
 namespace ick {
+
+// Networks are trained without the rows of each of so many folds in turn; unasked, with so many training rows.
+inline constexpr int kBesideFolds = 5;
+inline constexpr std::int64_t kFewestBeside = 200, kMostBeside = 50'000;
 
 // The terms of a spec without networks that neighbours can carry. Empty when there are none beside networks.
 std::vector<std::size_t> terms_beside(const ModelSpec& spec);
