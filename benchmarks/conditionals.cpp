@@ -97,7 +97,7 @@ struct Task {
 
 void check_close(const std::vector<double>& a, const std::vector<double>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!(std::abs(a[i] - b[i]) <= 1e-9 * (1.0 + std::abs(b[i])))) throw std::runtime_error("the two differ");
+    if (!(std::abs(a[i] - b[i]) <= 1e-11 * (1.0 + std::abs(b[i])))) throw std::runtime_error("the two differ");
   }
 }
 

@@ -262,6 +262,7 @@ void print_estimate(const FitEstimate& e, bool json) {
                           {"bytes", e.bytes},
                           {"seconds_per_epoch", e.seconds_per_epoch},
                           {"seconds", e.seconds},
+                          {"fold_seconds", e.fold_seconds},
                           {"settings", to_json(e.plan.options)}};
     fmt::print("{}\n", out.dump(2));
     return;
@@ -275,6 +276,12 @@ void print_estimate(const FitEstimate& e, bool json) {
   fmt::print("  memory      about {:.0f} MB beside the libraries\n", std::ceil(e.bytes / 1e6));
   fmt::print("  time        {} for an epoch, about {} in all\n", duration_text(e.seconds_per_epoch),
              duration_text(e.seconds));
+  if (e.fold_seconds > 0.0) {
+    fmt::print(
+        "              of which {} if neighbours are tried beside the networks, for networks trained without a "
+        "part of the rows\n",
+        duration_text(e.fold_seconds));
+  }
 }
 
 }  // namespace ick

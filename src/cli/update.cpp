@@ -103,7 +103,9 @@ int run_update(UpdateRequest request) {
 Command add_update(CLI::App& program) {
   auto request = std::make_shared<UpdateRequest>();
   CLI::App* app = program.add_subcommand(
-      "update", "Add new rows to a model of kernels at the parameters it has, and say whether a new fit is due");
+      "update",
+      "Add new rows to a model of kernels, or to networks whose last layers were solved in closed form, at the "
+      "parameters it has, and say whether a new fit is due");
   app->add_option("model", request->model, "Folder of a model")->required();
   add_trust(*app, request->loading);
   app->add_option("data", request->data,

@@ -9,6 +9,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/inference/engine.h"
+#include "inference/beside.h"
 
 namespace ick {
 
@@ -25,6 +26,17 @@ double bytes_of(const Table& table) {
   return bytes;
 }
 
+// Whether networks may be cross-fitted for neighbours beside them. What features miss decides, too, which is known after
+// the warm start only: counted where it can come to that.
+bool may_cross_fit(const FitPlan& plan, std::int64_t rows) {
+  const FitOptions& o = plan.options;
+  const auto& networks = plan.encoder.networks;
+  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  if (o.posterior != "ensemble" || o.neighbours == Neighbours::no || terms_beside(plan.spec).empty()) return false;
+  return o.neighbours == Neighbours::yes ||
+         (likelihood_of(o).conjugate && o.warm_start && !images && rows >= kFewestBeside && rows <= kMostBeside);
+}
+
 }  // namespace
 
 FitBytes bytes_of(const FitPlan& plan) {
@@ -38,6 +50,8 @@ FitBytes bytes_of(const FitPlan& plan) {
     const auto p =
         static_cast<double>(term.features) * static_cast<double>(std::max<std::size_t>(1, term.kernels.size()));
     sizes.features += p;
+    sizes.terms += 1.0;
+    sizes.stated_features = sizes.stated_features && term.stated_features;
     if (term.networks.empty()) sizes.parameters += p;
     for (const NetworkSpec& network : term.networks) {
       NetworkContext context;
@@ -54,6 +68,10 @@ FitBytes bytes_of(const FitPlan& plan) {
     }
   }
   FitBytes bytes = engine_named(o.posterior).bytes(sizes, o);
+  if (may_cross_fit(plan, count_of(plan.training))) {  // rows and their neighbours are held, without features
+    sizes.features = 0.0, sizes.stated_features = true;
+    bytes.rows += engine_named("neighbours").bytes(sizes, o).rows;
+  }
   const double row = bytes_of_row(plan.encoder);
   const bool held = row * sizes.rows <= o.held_bytes;
   bytes.rows += sizes.rows * (held ? 2.0 * row : 8.0);  // else which rows they are
@@ -131,7 +149,13 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const Engine::Seconds once = engine.seconds(model, o, rows, n);
   const double runs = o.refit == Refit::yes && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
   estimate.seconds_per_epoch = once.epoch;
-  estimate.seconds = runs * once.all;
+  if (may_cross_fit(plan, estimate.training_rows)) {  // one member each, with all rows but the fold's
+    model_options.members = 1;
+    Model member(plan.spec, plan.encoder, rows, model_options);
+    const double epoch = engine.seconds(member, o, rows, n * (1.0 - 1.0 / kBesideFolds)).epoch;
+    estimate.fold_seconds = runs * kBesideFolds * epoch * static_cast<double>(o.epochs);
+  }
+  estimate.seconds = runs * once.all + estimate.fold_seconds;
   return estimate;
 }
 

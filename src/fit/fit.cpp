@@ -214,6 +214,11 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   const FitPlan plan = plan_fit(table, formula, options);
   const Engine& engine = engine_named(plan.options.posterior);
   if (callers_hooks.ranks != nullptr && !engine.trains) refuse_ranks(engine);
+  if (callers_hooks.ranks != nullptr && plan.options.neighbours == Neighbours::yes) {
+    throw UsageError(setting("neighbours", "yes") +
+                     " is for a fit by one process: rows and their neighbours are not shared out; leave it out, or "
+                     "start one process, without WORLD_SIZE");
+  }
   const bool classes = likelihood_of(plan.options).has_classes(), validated = count_of(plan.validation) > 0;
   if (resume != nullptr && resume->phase == "start") resume = nullptr;
   const bool second_only = resume != nullptr && resume->phase == "refit";

@@ -22,13 +22,23 @@ constexpr double kMostMissed = 0.1;     // of the kernels' variance at the new r
 
 std::string percent(double share) { return number_text(std::round(1000.0 * share) / 10.0) + "%"; }
 
+// Kernels only, or networks whose last layers were solved in closed form and kept with their normal equations.
 void refuse_others(const CompositePredictor& model) {
   const Engine& engine = model.posterior->engine();
-  if (engine.take_in != nullptr && model.spec().kernels_only() && model.likelihood->conjugate) return;
-  throw UsageError(
-      "this model (" + setting("posterior", engine.name) + ", " + setting("likelihood", model.likelihood->name) +
-      ") keeps nothing of its training rows that new ones could be added to; rows can be added to models of "
-      "kernels only with Gaussian noise; fit again on old and new rows together");
+  const bool possible = engine.take_in != nullptr && model.likelihood->conjugate;
+  const bool kept = find_tensor(model.posterior->tensors(), "last_layers.right").defined();
+  if (possible && (model.spec().kernels_only() || kept)) return;
+  const std::string of = "this model (" + setting("posterior", engine.name) + ", " +
+                         setting("likelihood", model.likelihood->name) +
+                         ") keeps nothing of its training rows that new ones could be added to";
+  if (!possible) {
+    throw UsageError(of +
+                     "; rows can be added to models of kernels, and to ensembles whose last layers were solved in "
+                     "closed form, with Gaussian noise; fit again on old and new rows together");
+  }
+  throw UsageError(of +
+                   ": last layers were not solved in closed form, or have neighbours beside them, or their equations "
+                   "would take more than 32 MB; fit again on old and new rows together");
 }
 
 // Rows with a target and all that kernels read. Every number has to make sense: there is no way back.
@@ -41,8 +51,7 @@ Dataset rows_to_take(const CompositePredictor& model, const Table& table, Encodi
   }
   const Dataset rows = encode(table, lenient(model.encoder), true, &notes);
   if (rows.size() == 0) {
-    throw DataError("no row has the target, \"" + target +
-                    "\", and all that the kernels read: there is nothing to add");
+    throw DataError("no row has the target, \"" + target + "\", and all that the model reads: there is nothing to add");
   }
   const auto demand = [&](const at::Tensor& good, const std::string& what) {  // (n) in bool
     if (good.all().item<bool>()) return;
@@ -110,8 +119,10 @@ void judge_errors(const CompositePredictor& model, const Table& table, const Eva
   report.root_mean_square_error = std::sqrt(squares);
 }
 
-// Features stand where the old rows were. What they miss at the new ones is not learned, but added to the variance.
+// Features stand where the old rows were. What they miss at the new ones is not learned, but added to the variance. Those
+// beside networks may have missed much of the old rows, too: it tells nothing of the new ones.
 double missed_share(const CompositePredictor& model, const Dataset& rows) {
+  if (!model.spec().kernels_only()) return 0.0;
   if (find_tensor(model.posterior->tensors(), "neighbours.x").defined()) return 0.0;
   constexpr std::int64_t kRows = 4096;
   const at::NoGradGuard no_grad;

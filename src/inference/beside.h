@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -14,6 +15,10 @@
 //   mean = mean of g + mean of r,   variance = spread of g + what features miss of other terms + var r (1 + m / k),
 // m what features miss of the terms of k: counted by the share of k that neighbours leave unknown.
 namespace ick {
+
+// Networks are trained without the rows of each of so many folds in turn; unasked, with so many training rows.
+inline constexpr int kBesideFolds = 5;
+inline constexpr std::int64_t kFewestBeside = 200, kMostBeside = 50'000;
 
 // The terms of a spec without networks that neighbours can carry. Empty when there are none beside networks.
 std::vector<std::size_t> terms_beside(const ModelSpec& spec);

@@ -15,11 +15,9 @@ namespace ick {
 
 namespace {
 
-constexpr int kFolds = 5;
-constexpr double kMissed = 0.01;                       // of a term's variance, that features may miss
-constexpr double kClearly = 0.02;                      // nats a row, by which rows left out must be predicted better
-constexpr double kHardlyWorse = 0.005;                 // nats a row, that blocks without neighbours may lose
-constexpr std::int64_t kFewest = 200, kMost = 50'000;  // training rows, for which it is tried unasked
+constexpr double kMissed = 0.01;        // of a term's variance, that features may miss
+constexpr double kClearly = 0.02;       // nats a row, by which rows left out must be predicted better
+constexpr double kHardlyWorse = 0.005;  // nats a row, that blocks without neighbours may lose
 
 // Terms beside networks whose kernels features do not carry, or, with `any`, all of the library's own kernels.
 std::vector<std::size_t> terms_to_carry(const Stage& stage, bool any) {
@@ -46,7 +44,7 @@ bool promises(const Stage& stage) {
   const FitOptions& o = stage.options();
   const Dataset& rows = stage.training();
   return likelihood_of(o).conjugate && o.warm_start && stage.hooks().ranks == nullptr && rows.images.empty() &&
-         rows.size() >= kFewest && rows.size() <= kMost && !terms_to_carry(stage, false).empty();
+         rows.size() >= kFewestBeside && rows.size() <= kMostBeside && !terms_to_carry(stage, false).empty();
 }
 
 // Mean -log density of observations with the noise that suits them best, or the one that is stated.
@@ -106,11 +104,10 @@ std::shared_ptr<const FunctionPosterior> ensemble_or_neighbours(Stage& stage, co
   const auto refuse = [](const std::string& reason) {
     throw UsageError(setting("neighbours", "yes") + " " + reason + "; leave it out");
   };
-  if (stage.hooks().ranks != nullptr) refuse("is for a fit by one process");
   std::vector<std::size_t> terms = terms_to_carry(stage, asked);
   if (terms.empty()) terms = terms_to_carry(stage, true);  // of rows that miss a little less than those before
   if (terms.empty()) refuse("is for the library's own kernels");
-  const CrossFit fitted = cross_fit(stage, kFolds);
+  const CrossFit fitted = cross_fit(stage, kBesideFolds);
   if (!fitted.residuals.defined()) {
     if (asked) refuse("needs two groups of rows or more, to train networks without one of them");
     return ensemble;
@@ -123,7 +120,7 @@ std::shared_ptr<const FunctionPosterior> ensemble_or_neighbours(Stage& stage, co
   stage.set_neighbours(true);
   stage.take_back_remarks();  // that features miss something
   stage.remark("neighbouring rows carry what networks and features leave, learned from residuals of " +
-               std::to_string(kFolds) +
+               std::to_string(kBesideFolds) +
                " folds that the networks had not seen, and the model keeps the rows it was trained on");
   return with;
 }

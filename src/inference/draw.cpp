@@ -9,6 +9,7 @@
 
 #include "ick/base/seed.h"
 #include "inference/bilinear.h"
+#include "inference/last_layers.h"
 
 namespace ick {
 
@@ -213,11 +214,18 @@ LeftFactors linear_factors(const Model& model, const Pairs& units, const Dataset
   return factors;
 }
 
-// Weights of all members at the mean of their posterior, in the coordinates of LayerPrior::even.
-PairWeights posterior_mean(const Model& model, const Dataset& rows, const Dataset& few, const LeftFactors& factors) {
+// Weights of all members at the mean of their posterior, in the coordinates of LayerPrior::even, and the prior.
+struct SolvedLayers {
+  PairWeights weights;
+  LeftFactors factors;
+  at::Tensor lambda;  // (E, 1)
+};
+
+SolvedLayers posterior_mean(const Model& model, const Dataset& rows, const Dataset& few, const LeftFactors& factors) {
   const Rows features(model, LinearKind::nngp, LayerPrior::even, rows, factors);
   const Rows of_few(model, LinearKind::nngp, LayerPrior::even, few, factors);
   std::vector<std::vector<at::Tensor>> parts;  // of each pair, chunk by chunk
+  std::vector<at::Tensor> lambdas;
   for (std::int64_t first = 0, count = features.chunk(); first < model.members(); first += count) {
     count = std::min(count, model.members() - first);
     const at::Tensor grams = [&] {
@@ -229,6 +237,7 @@ PairWeights posterior_mean(const Model& model, const Dataset& rows, const Datase
       const Scales scales = find_scales(grams[c], few.y);
       lambda[c] = scales.noise_variance / scales.amplitude;
     }
+    lambdas.push_back(lambda);
     const at::Tensor nought = at::zeros({count, features.weights()}, at::kDouble);
     const auto alike = [&](const at::Tensor& y) { return y.unsqueeze(0).expand({count, -1}); };
     const PairWeights solved = solve(features, rows, first, count, alike, lambda, nought, {});
@@ -238,9 +247,20 @@ PairWeights posterior_mean(const Model& model, const Dataset& rows, const Datase
       parts[t].push_back(turned ? factors[t].narrow(0, first, count).matmul(solved[t]) : solved[t]);
     }
   }
-  PairWeights weights;
-  for (const std::vector<at::Tensor>& each : parts) weights.push_back(at::cat(each));
-  return weights;
+  SolvedLayers solved{{}, factors, at::cat(lambdas)};
+  for (const std::vector<at::Tensor>& each : parts) solved.weights.push_back(at::cat(each));
+  return solved;
+}
+
+SolvedLayers solved_layers(const Model& model, const Dataset& rows, std::uint64_t seed, double linear_share) {
+  const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "last layer rows")));
+  if (linear_share <= 0.0) return posterior_mean(model, rows, few, {});
+  const Pairs units = Rows(model, LinearKind::nngp, LayerPrior::even, few).of_members(0, model.members());
+  SolvedLayers solved;
+  for (int step = 0; step < 2; ++step) {
+    solved = posterior_mean(model, rows, few, linear_factors(model, units, few, linear_share, solved.weights));
+  }
+  return solved;
 }
 
 }  // namespace
@@ -323,18 +343,22 @@ double last_layer_work(const Model& model, const Dataset& rows) {
 bool solve_last_layers(Model& model, const Dataset& rows, std::uint64_t seed, double linear_share) {
   at::NoGradGuard no_grad;
   if (!can_solve_last_layers(model, rows)) return false;
-  const Dataset few = rows.select(draw_rows(rows.size(), kEvidenceRows, seed_for(seed, "last layer rows")));
-  PairWeights weights;
-  if (linear_share > 0.0) {
-    const Pairs units = Rows(model, LinearKind::nngp, LayerPrior::even, few).of_members(0, model.members());
-    for (int step = 0; step < 2; ++step) {
-      weights = posterior_mean(model, rows, few, linear_factors(model, units, few, linear_share, weights));
-    }
-  } else {
-    weights = posterior_mean(model, rows, few, {});
-  }
-  model.set_last_layers(0, weights, LayerPrior::even);
+  model.set_last_layers(0, solved_layers(model, rows, seed, linear_share).weights, LayerPrior::even);
   return true;
+}
+
+std::vector<at::Tensor> last_layer_precision(const Model& model, const Dataset& rows, std::uint64_t seed,
+                                             double linear_share) {
+  const at::NoGradGuard no_grad;
+  const SolvedLayers solved = solved_layers(model, rows, seed, linear_share);
+  const at::Tensor lambda = solved.lambda.unsqueeze(2);  // (E, 1, 1)
+  std::vector<at::Tensor> precision;
+  for (std::size_t b = 0; b < solved.weights.size(); ++b) {
+    const at::Tensor one = at::eye(solved.weights[b].size(1), at::kDouble).unsqueeze(0);
+    const bool turned = b < solved.factors.size() && solved.factors[b].defined();
+    precision.push_back(lambda * (turned ? at::cholesky_inverse(solved.factors[b]) : one));
+  }
+  return precision;
 }
 
 }  // namespace ick

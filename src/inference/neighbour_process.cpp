@@ -22,9 +22,9 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 4096;      // rows whitened or predicted at once
-constexpr double kMostFeatureBytes = 4e8;  // features of all rows; more are left to the neighbours
-constexpr double kLeastVariance = 1e-12;   // of rows drawn before, which have no noise
+constexpr std::int64_t kBlock = 4096;     // rows whitened or predicted at once
+constexpr double kLeastVariance = 1e-12;  // of rows drawn before, which have no noise
+constexpr std::int64_t kFewColumns = 3;
 
 at::Tensor shuffled(std::int64_t count, std::uint64_t seed) {
   at::Tensor order = at::arange(count, at::kLong);
@@ -42,12 +42,6 @@ at::Tensor rows_at(const at::Tensor& all,
   return all.index_select(0, index);
 }
 
-// Rows of which the features of all neighbours are held.
-std::int64_t rows_at_once(int neighbours, std::int64_t features) {
-  constexpr std::int64_t kNumbers = 8'000'000;
-  return std::clamp<std::int64_t>(kNumbers / (neighbours * (features + 1)), 64, kBlock);
-}
-
 // Features that can be taken off: what a Nystrom map leaves of a kernel is a covariance.
 bool leaves_covariance(const Model& model) {
   const auto& terms = model.spec().terms;
@@ -56,12 +50,17 @@ bool leaves_covariance(const Model& model) {
 
 }  // namespace
 
-bool NeighbourProcess::holds_features(double rows, double features) {
-  return 16.0 * rows * (features + 1.0) <= kMostFeatureBytes;
-}
+int NeighbourProcess::most_before() const { return x_.size(1) <= kFewColumns ? 30 : 50; }
+int NeighbourProcess::most() const { return x_.size(1) <= kFewColumns ? 50 : 100; }
 
-int NeighbourProcess::most_before() const { return x_.size(1) <= 3 ? 30 : 50; }
-int NeighbourProcess::most() const { return x_.size(1) <= 3 ? 50 : 100; }
+// In few columns near rows tell nearly everything: 1 to 128 features predicted alike and 512 worse. So there are few,
+// and a row costs the same however many there are. In many columns no row is near, and up to 512 features predicted
+// better: as many as n P^2 multiplications and n P numbers allow.
+double NeighbourProcess::features_for(double rows, double columns, double terms) {
+  constexpr double kOfTerm = 32.0, kMost = 512.0, kMostWork = 2e10, kMostBytes = 4e8;
+  const double most = columns <= kFewColumns ? kOfTerm * terms : std::min(kMost, std::sqrt(kMostWork / rows));
+  return std::max(terms, std::min({most, kMostBytes / bytes_of_features(0.0) / rows, rows / 4.0}));
+}
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
@@ -72,8 +71,7 @@ NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at:
                                    const at::Tensor& noise_variance, const at::Tensor& order,
                                    const std::function<void()>& tick, Smooth smooth)
     : model_(std::move(model)), kernel_(model_->kernel(), model_->spec().share()), order_(order) {
-  const bool fits = holds_features(static_cast<double>(x.size(0)), static_cast<double>(model_->features()));
-  features_ = smooth == Smooth::features && fits && leaves_covariance(*model_) ? model_->features() : 0;
+  features_ = smooth == Smooth::features && leaves_covariance(*model_) ? model_->features() : 0;
   x_ = at::empty({0, x.size(1)}, at::kDouble);
   y_ = noise_ = at::empty({0}, at::kDouble);
   learned_.mean = at::zeros({features_ + 1}, at::kDouble);
@@ -111,10 +109,9 @@ void NeighbourProcess::take(const at::Tensor& x, const at::Tensor& y, const at::
   at::Tensor precision = learned_.factor.matmul(learned_.factor.t()), right = at::zeros({features_ + 1}, at::kDouble);
   double squares = 0.0, log_d = 0.0;
   const double log_factor = learned_.factor.diagonal().log().sum().item<double>();
-  const std::int64_t rows = rows_at_once(most_before(), features_);
-  for (std::int64_t first = known; first < size(); first += rows) {
+  for (std::int64_t first = known; first < size(); first += kBlock) {
     if (tick) tick();
-    const Whitened block = whiten(before, at::arange(first, std::min(first + rows, size()), at::kLong));
+    const Whitened block = whiten(before, at::arange(first, std::min(first + kBlock, size()), at::kLong));
     const at::Tensor left = block.y - block.features.mv(learned_.mean);
     precision += block.features.t().matmul(block.features);
     right += block.features.t().mv(left);
@@ -166,25 +163,26 @@ TensorState NeighbourProcess::tensors() const {
 
 at::Tensor NeighbourProcess::phi_of(const at::Tensor& x) const {
   if (features_ == 0) return at::ones({x.size(0), 1}, at::kDouble);
-  std::vector<at::Tensor> blocks;
+  at::Tensor phi = at::empty({x.size(0), features_ + 1}, at::kDouble);
   for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
-    blocks.push_back(model_->linear_features(x.narrow(0, first, std::min(kBlock, x.size(0) - first)))[0]);
+    const std::int64_t count = std::min(kBlock, x.size(0) - first);
+    phi.narrow(0, first, count).copy_(model_->linear_features(x.narrow(0, first, count))[0]);
   }
-  return blocks.size() == 1 ? blocks[0].contiguous() : at::cat(blocks);
+  return phi;
 }
 
 void NeighbourProcess::prepare() {
   inputs_ = kernel_.inputs_of(x_);
   theta_ = kernel_.theta();
   const std::int64_t known = phi_.defined() ? phi_.size(0) : 0;
-  const at::Tensor more = phi_of(x_.narrow(0, known, size() - known)).detach();
+  const at::Tensor more = phi_of(x_.narrow(0, known, size() - known));
   phi_ = known > 0 ? at::cat({phi_, more}) : more;
-  z_ = phi_.narrow(1, 0, features_).contiguous();
 }
 
-NeighbourRows NeighbourProcess::training_rows() const {
-  return {inputs_.data(), z_.data_ptr<double>(), noise_.data_ptr<double>(), kernel_.inputs,
-          static_cast<int>(features_)};
+NeighbourRows NeighbourProcess::rows_of(const std::vector<double>& inputs, const at::Tensor& phi,
+                                        const at::Tensor& noise) const {
+  return {inputs.data(),  phi.data_ptr<double>(),      noise.data_ptr<double>(),
+          kernel_.inputs, static_cast<int>(features_), features_ + 1};
 }
 
 std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const NeighbourRows& rows, const at::Tensor& x,
@@ -192,20 +190,35 @@ std::pair<at::Tensor, at::Tensor> NeighbourProcess::condition(const NeighbourRow
                                                               const NeighbourSearch::Found& found, int most) const {
   const std::int64_t count = x.size(0);
   const std::vector<double> own = kernel_.inputs_of(x);
-  const at::Tensor own_z = phi.narrow(1, 0, features_).contiguous();
   at::Tensor weights = at::empty({count, most}, at::kDouble), variance = at::empty({count}, at::kDouble);
   constexpr std::int64_t kRows = 32;  // a task
   parallel(static_cast<int>((count + kRows - 1) / kRows), [&](int task, int) {
     const std::int64_t first = task * kRows, many = std::min(kRows, count - first);
     std::vector<Conditional> targets;
     for (std::int64_t i = first; i < first + many; ++i) {
-      targets.push_back({own.data() + i * kernel_.inputs, own_z.data_ptr<double>() + i * features_,
+      targets.push_back({own.data() + i * kernel_.inputs, phi.data_ptr<double>() + i * (features_ + 1),
                          found.rows.data() + i * most, found.counts[static_cast<std::size_t>(i)]});
     }
     kernel_.conditionals(theta_.data(), rows, targets.data(), static_cast<int>(many), most,
                          weights.data_ptr<double>() + first * most, variance.data_ptr<double>() + first);
   });
   return {weights, variance};
+}
+
+// phi_i - Phi_N'c_i of rows with these neighbours
+at::Tensor NeighbourProcess::less_neighbours(const at::Tensor& phi, const at::Tensor& c,
+                                             const NeighbourSearch::Found& found, int most) const {
+  const std::int64_t count = phi.size(0), width = features_ + 1;
+  at::Tensor rest = phi.clone();
+  constexpr std::int64_t kRows = 64;  // a task
+  parallel(static_cast<int>((count + kRows - 1) / kRows), [&](int task, int) {
+    for (std::int64_t i = task * kRows; i < std::min(count, (task + 1) * kRows); ++i) {
+      take_off_rows(phi_.data_ptr<double>(), static_cast<int>(width), found.rows.data() + i * most,
+                    found.counts[static_cast<std::size_t>(i)], c.data_ptr<double>() + i * most,
+                    rest.data_ptr<double>() + i * width);
+    }
+  });
+  return rest;
 }
 
 NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& search, const at::Tensor& rows,
@@ -215,13 +228,12 @@ NeighbourProcess::Whitened NeighbourProcess::whiten(const NeighbourSearch& searc
   const std::vector<std::int64_t> before(rows.data_ptr<std::int64_t>(), rows.data_ptr<std::int64_t>() + count);
   const at::Tensor x = x_.index_select(0, rows), phi = phi_.index_select(0, rows);
   const NeighbourSearch::Found found = search(x, most, before, admits);
-  const auto [c, variance] = condition(training_rows(), x, phi, found, most);
+  const auto [c, variance] = condition(rows_of(inputs_, phi_, noise_), x, phi, found, most);
   const at::Tensor d = variance + noise_.index_select(0, rows), scale = d.rsqrt();
   const at::Tensor y_near = rows_at(y_, found.rows).view({count, most});
-  const at::Tensor phi_near = rows_at(phi_, found.rows).view({count, most, features_ + 1});
   Whitened whitened;
   whitened.y = (y_.index_select(0, rows) - (c * y_near).sum(1)) * scale;
-  whitened.features = (phi - c.unsqueeze(1).bmm(phi_near).squeeze(1)) * scale.unsqueeze(1);
+  whitened.features = less_neighbours(phi, c, found, most).mul_(scale.unsqueeze(1));
   whitened.log_d = d.log().sum().item<double>();
   return whitened;
 }
@@ -230,19 +242,11 @@ FunctionMoments NeighbourProcess::predict(const at::Tensor& x, const NeighbourSe
                                           const Weights& weights) const {
   const std::int64_t count = x.size(0);
   const at::Tensor phi = phi_of(x);
-  const auto [c, variance] = condition(training_rows(), x, phi, found, most);
+  const auto [c, variance] = condition(rows_of(inputs_, phi_, noise_), x, phi, found, most);
   const at::Tensor residual_near = rows_at(weights.residual, found.rows).view({count, most});
   const at::Tensor mean = phi.mv(weights.mean) + (c * residual_near).sum(1);
-  std::vector<at::Tensor> parts;
-  const std::int64_t at_once = rows_at_once(most, features_);
-  for (std::int64_t first = 0; first < count; first += at_once) {
-    const std::int64_t many = std::min(at_once, count - first);
-    const std::vector<std::int64_t> rows(found.rows.begin() + first * most, found.rows.begin() + (first + many) * most);
-    const at::Tensor near = rows_at(phi_, rows).view({many, most, features_ + 1});
-    const at::Tensor own = phi.narrow(0, first, many) - c.narrow(0, first, many).unsqueeze(1).bmm(near).squeeze(1);
-    parts.push_back(at::linalg_solve_triangular(weights.factor, own.t(), false).square().sum(0));
-  }
-  return {mean, variance + at::cat(parts)};
+  const at::Tensor own = less_neighbours(phi, c, found, most);
+  return {mean, variance + at::linalg_solve_triangular(weights.factor, own.t(), false).square().sum(0)};
 }
 
 FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
@@ -253,11 +257,11 @@ FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch:
 
 NeighbourProcess::Sums NeighbourProcess::sums_of(const NeighbourSearch& search, const at::Tensor& rows,
                                                  const NeighbourSearch::Admits& admits) const {
-  const std::int64_t width = features_ + 1, many = rows_at_once(most_before(), features_);
+  const std::int64_t width = features_ + 1;
   Sums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
-  for (std::int64_t first = 0; first < rows.size(0); first += many) {
+  for (std::int64_t first = 0; first < rows.size(0); first += kBlock) {
     const auto of_block = [&](std::int64_t q, std::int64_t row) { return admits(first + q, row); };
-    const Whitened block = whiten(search, rows.narrow(0, first, std::min(many, rows.size(0) - first)),
+    const Whitened block = whiten(search, rows.narrow(0, first, std::min(kBlock, rows.size(0) - first)),
                                   admits ? NeighbourSearch::Admits(of_block) : admits);
     sums.precision += block.features.t().matmul(block.features);
     sums.right += block.features.t().mv(block.y);
@@ -374,19 +378,17 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
   const at::Tensor order = shuffled(rows, seed), own = x.index_select(0, order).contiguous();
   const at::Tensor phi = phi_of(own);
   // training rows and, after them, rows drawn
-  const at::Tensor all_z = at::cat({z_, phi.narrow(1, 0, features_)}).contiguous();
+  const at::Tensor all_phi = at::cat({phi_, phi});
   const at::Tensor all_noise = at::cat({noise_, at::full({rows}, kLeastVariance, at::kDouble)});
   std::vector<double> inputs = inputs_;
   const std::vector<double> own_inputs = kernel_.inputs_of(own);
   inputs.insert(inputs.end(), own_inputs.begin(), own_inputs.end());
-  const NeighbourRows everything{inputs.data(), all_z.data_ptr<double>(), all_noise.data_ptr<double>(), kernel_.inputs,
-                                 static_cast<int>(features_)};
+  const NeighbourRows everything = rows_of(inputs, all_phi, all_noise);
   const NeighbourSearch among(kernel_, own, /*ordered=*/true);
 
   at::Tensor residual = at::empty({rows, count}, at::kDouble);  // r
-  const std::int64_t at_once = rows_at_once(near, features_);
-  for (std::int64_t first = 0; first < rows; first += at_once) {
-    const std::int64_t many = std::min(at_once, rows - first);
+  for (std::int64_t first = 0; first < rows; first += kBlock) {
+    const std::int64_t many = std::min(kBlock, rows - first);
     const at::Tensor some = own.narrow(0, first, many);
     std::vector<std::int64_t> before(static_cast<std::size_t>(many));
     std::iota(before.begin(), before.end(), first);
@@ -407,9 +409,9 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
                   c_trained.data_ptr<double>() + i * near);
     }
     const at::Tensor y_near = rows_at(y_, trained.rows).view({many, near});
-    const at::Tensor phi_near = rows_at(phi_, trained.rows).view({many, near, width});
+    const at::Tensor told = less_neighbours(at::zeros({many, width}, at::kDouble), c_trained, trained, near);
     const at::Tensor r = residual.narrow(0, first, many);
-    r.copy_((c_trained * y_near).sum(1, true) - c_trained.unsqueeze(1).bmm(phi_near).squeeze(1).matmul(w));
+    r.copy_((c_trained * y_near).sum(1, true) + told.matmul(w));
     const at::Tensor e = normals.index_select(1, order.narrow(0, first, many)).t().contiguous();  // (b, S)
     for (std::int64_t i = 0; i < many; ++i) {
       const auto q = static_cast<std::size_t>(i);

@@ -53,8 +53,10 @@ class NeighbourProcess {
 
   TensorState tensors() const;
   std::int64_t size() const { return x_.size(0); }
-  // So many features of all rows fit into the memory that is set aside for them; else none are used.
-  static bool holds_features(double rows, double features);
+  // As many features of all terms as so many rows should have, in so many columns; never none.
+  static double features_for(double rows, double columns, double terms);
+  // What it holds of them, and one, for each row.
+  static double bytes_of_features(double features) { return 8.0 * (features + 1.0); }
 
   double log_likelihood() const { return log_likelihood_; }  // of the y given last, after those before; not restored
   const at::Tensor& weights() const { return weights_; }     // (P + 1), zero for features that are not used
@@ -89,15 +91,16 @@ class NeighbourProcess {
   // c (B, most), variance (B) of rows with these neighbours, among `rows`
   std::pair<at::Tensor, at::Tensor> condition(const NeighbourRows& rows, const at::Tensor& x, const at::Tensor& phi,
                                               const NeighbourSearch::Found& found, int most) const;
-  NeighbourRows training_rows() const;
+  at::Tensor less_neighbours(const at::Tensor& phi, const at::Tensor& c, const NeighbourSearch::Found& found,
+                             int most) const;
+  NeighbourRows rows_of(const std::vector<double>& inputs, const at::Tensor& phi, const at::Tensor& noise) const;
 
   std::shared_ptr<const Model> model_;
   NeighbourKernel kernel_;
-  std::int64_t features_ = 0;  // F: all of the model's, or none where they cannot be taken off or held
+  std::int64_t features_ = 0;  // F: all of the model's, or none where they cannot be taken off
   at::Tensor order_;
   at::Tensor x_, y_, noise_;  // (n, D), (n), (n)
   at::Tensor phi_;            // (n, F + 1)
-  at::Tensor z_;              // (n, F)
   std::vector<double> inputs_, theta_;
   Weights learned_;  // (F + 1), lower factor of A (F + 1, F + 1), (n)
   at::Tensor weights_;

@@ -32,6 +32,11 @@ inline constexpr ParameterDeclaration kLengthscale =
 template <Inputs kInputs>
 inline constexpr std::array kRadialParameters = {kVariance, kLengthscale<kInputs>};
 
+// Of their second parameter such formulas read squared_distance and nothing else, which the fast path makes use of.
+struct OfDistance {
+  static constexpr int distance = 1;
+};
+
 // r^2 with the lengthscales of parameter `block`
 template <class At>
 auto squared_distance(const At& at, int block) {
@@ -40,7 +45,7 @@ auto squared_distance(const At& at, int block) {
 }
 
 template <Inputs kInputs>
-struct Rbf {
+struct Rbf : OfDistance {
   static constexpr std::string_view name = "rbf";
   static constexpr std::string_view formula = "variance exp(-r^2 / 2)";
   static constexpr Inputs inputs = kInputs;
@@ -54,7 +59,7 @@ struct Rbf {
 };
 
 template <Inputs kInputs>
-struct Matern12 {
+struct Matern12 : OfDistance {
   static constexpr std::string_view name = "matern12";
   static constexpr std::string_view formula = "variance exp(-r)";
   static constexpr Inputs inputs = kInputs;
@@ -69,7 +74,7 @@ struct Matern12 {
 };
 
 template <Inputs kInputs>
-struct Matern32 {
+struct Matern32 : OfDistance {
   static constexpr std::string_view name = "matern32";
   static constexpr std::string_view formula = "variance (1 + s) exp(-s), s = sqrt(3) r";
   static constexpr Inputs inputs = kInputs;
@@ -85,7 +90,7 @@ struct Matern32 {
 };
 
 template <Inputs kInputs>
-struct Matern52 {
+struct Matern52 : OfDistance {
   static constexpr std::string_view name = "matern52";
   static constexpr std::string_view formula = "variance (1 + s + s^2 / 3) exp(-s), s = sqrt(5) r";
   static constexpr Inputs inputs = kInputs;
@@ -100,7 +105,7 @@ struct Matern52 {
   }
 };
 
-struct RationalQuadratic {
+struct RationalQuadratic : OfDistance {
   static constexpr std::string_view name = "rational_quadratic";
   static constexpr std::string_view formula = "variance (1 + r^2 / (2 alpha))^-alpha";
   static constexpr Inputs inputs = Inputs::numbers;

@@ -13,9 +13,10 @@ namespace ick {
 // The covariance of rows i and j: share sum_t k_t(x_i, x_j) - z_i . z_j, and s_i^2 more where i = j.
 struct NeighbourRows {
   const double* x = nullptr;      // (n, inputs): as the factors of all products see them, side by side
-  const double* z = nullptr;      // (n, features), or null
+  const double* z = nullptr;      // (n, features), or null; `stride` numbers from one row to the next
   const double* noise = nullptr;  // (n) s_i^2
   int inputs = 0, features = 0;
+  std::int64_t stride = features;
 };
 
 // A row that others condition. Neighbours are numbers of rows, nearest first.
@@ -54,5 +55,8 @@ class FusedConditionals {
   std::vector<FusedProduct> products_;
   double share_;
 };
+
+// to (width) -= sum_j c_j row_j, of a table (n, width)
+void take_off_rows(const double* table, int width, const std::int64_t* rows, int count, const double* c, double* to);
 
 }  // namespace ick

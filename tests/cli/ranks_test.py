@@ -111,6 +111,16 @@ class Ranks(FolderCase):
             self.assertFalse((self.folder / "solved").exists())
             self.assertFalse((self.folder / "solved.checkpoint").exists())
 
+    def test_neighbours_beside_networks_are_not_shared_out(self):
+        """Said before networks are trained."""
+        running = self.start(2, "fit", "t.csv", "y ~ mlp(x) + matern32(z)", "--out", "beside", "--neighbours", "yes")
+        for process in running:
+            err = process.communicate(timeout=120)[1]
+            self.assertEqual(process.returncode, 2, err)
+            self.assertIn("--neighbours yes is for a fit by one process", err)
+            self.assertNotIn("train ", err)
+        self.assertFalse((self.folder / "beside").exists())
+
     def wait_for_epoch(self, process):
         """Until the first process has told of an epoch."""
         for line in process.stderr:

@@ -116,11 +116,29 @@ class Update(FolderCase):
         self.assertIn("1 row added to 300", result.stdout)
         self.run_ick("verify", "one.model")
 
+    def test_last_layers_of_networks(self):
+        self.run_ick("fit", "old.csv", "y ~ mlp(x, z) + rbf(date, points=8)", "--out", "layers", "--epochs", "4",
+                     "--neighbours", "no", *FIT)
+        before = self.contents("layers")
+        result = self.run_ick("update", "layers", "new.csv", "--out", "layers.2")
+        self.assertEqual(self.contents("layers"), before)
+        self.assertIn("50 rows added to 300, parameters held; written to layers.2", result.stdout)
+        self.assertLess(self.rmse("layers.2", "new.csv"), self.rmse("layers", "new.csv"))
+        self.run_ick("verify", "layers.2")
+        self.run_ick("update", "layers.2", "newer.csv", "--out", "layers.2")
+        self.assertLess(self.rmse("layers.2", "newer.csv"), self.rmse("layers", "newer.csv"))
+        moved = [dict(row, y=f"{float(row['y']) + 30:.4f}") for row in self.table[300:350]]
+        (self.folder / "far.csv").write_text(csv_text(moved))
+        self.assertIn("A new fit is due:\n  the 90% intervals hold",
+                      self.run_ick("update", "layers", "far.csv", "--out", "far.model").stdout)
+
     def test_models_that_keep_nothing(self):
         quick = ("--epochs", "2", "--members", "2", "--progress", "none")
-        self.run_ick("fit", "old.csv", "y ~ mlp(x)", "--out", "network", *quick)
+        self.run_ick("fit", "old.csv", "y ~ mlp(x)", "--out", "network", "--no-polish", *quick)
+        self.run_ick("fit", "old.csv", "y ~ mlp(x, layers=[100]) * rbf(z, points=40)", "--out", "large", *quick)
         self.run_ick("fit", "old.csv", "site ~ rbf(x)", "--out", "classes", *quick)
-        for model, posterior in (("network", "--posterior ensemble, --likelihood gaussian"), ("classes", "categorical")):
+        for model, posterior in (("network", "--posterior ensemble, --likelihood gaussian"),
+                                 ("large", "would take more than 32 MB"), ("classes", "categorical")):
             message = self.refused(model, "new.csv", code=2)
             self.assertIn(posterior, message)
             self.assertIn("fit again on old and new rows together", message)

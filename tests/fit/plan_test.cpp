@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ick/base/error.h"
+#include "ick/fit/estimate.h"
 #include "support/train_case.h"
 #include "table/scratch.h"
 
@@ -315,6 +316,29 @@ TEST(Plan, NeighboursGiveWayToFeaturesWhereMemoryIsShort) {
   const std::string message = message_of<UsageError>([&] { check_memory(asked, 4e9); });
   EXPECT_NE(message.find("use posterior=exact, which reads rows in blocks, or fewer rows"), std::string::npos)
       << message;
+}
+
+// Five networks of one member, each without a fifth of the rows, in either training: counted where it may come to that.
+TEST(Plan, EstimatesCountNetworksThatAreCrossFitted) {
+  const Table table = generic_table(600);
+  const auto estimate = [&](const std::string& formula, Neighbours neighbours) {
+    FitOptions options;
+    options.neighbours = neighbours;
+    options.validation = parse_split("random=20%");
+    return estimate_fit(table, parse_formula(formula), options);
+  };
+  const FitEstimate tried = estimate("y ~ mlp(a, b) + matern32(t, s)", Neighbours::automatic);
+  EXPECT_GT(tried.fold_seconds, 0.0);
+  EXPECT_GT(tried.seconds, tried.fold_seconds);
+  EXPECT_GT(estimate("y ~ mlp(a, b) + matern32(t, s)", Neighbours::yes).fold_seconds, 0.0);
+  EXPECT_EQ(estimate("y ~ mlp(a, b) + matern32(t, s)", Neighbours::no).fold_seconds, 0.0);
+  EXPECT_EQ(estimate("y ~ mlp(a, b) * matern32(t, s)", Neighbours::automatic).fold_seconds, 0.0);
+  EXPECT_EQ(estimate("y ~ matern32(t, s)", Neighbours::automatic).fold_seconds, 0.0);
+  const Table few = generic_table(100);
+  FitOptions options;
+  EXPECT_EQ(estimate_fit(few, parse_formula("y ~ mlp(a) + rbf(t)"), options).fold_seconds, 0.0);
+  options.neighbours = Neighbours::yes;
+  EXPECT_GT(estimate_fit(few, parse_formula("y ~ mlp(a) + rbf(t)"), options).fold_seconds, 0.0);
 }
 
 // Each member holds five times its parameters at least: values, gradients, two moments, the best so far.

@@ -86,10 +86,13 @@ TEST(Update, OfNeighboursEqualsTheExactProcessOfAllRows) {
 // Two updates are one: through the folder, with all that it keeps.
 TEST(Update, IsKeptByTheFolder) {
   const Table table = generic_table(500);
-  for (const char* posterior : {"exact", "neighbours"}) {
+  for (const std::string& posterior : {std::string("exact"), std::string("neighbours"), std::string("ensemble")}) {
     SCOPED_TRACE(posterior);
     const ScratchFolder folder;
-    fit(rows_of(table, 0, 300), "y ~ matern32(a, b)", with(posterior)).save(folder / "m", "first.csv");
+    FitOptions options = with(posterior);
+    if (posterior == "ensemble") options.epochs = 3, options.validation = Split{};  // last layers are solved for
+    fit(rows_of(table, 0, 300), posterior == "ensemble" ? "y ~ mlp(a, b)" : "y ~ matern32(a, b)", options)
+        .save(folder / "m", "first.csv");
     const Table second = rows_of(table, 300, 400), third = rows_of(table, 400, 500);
     const Updated once = update(folder / "m", second, "second.csv");
     once.save(folder / "m2");
@@ -214,6 +217,7 @@ TEST(Update, RefusesWhatItCannotTake) {
   FitOptions options;
   options.epochs = 2;
   options.members = 1;
+  options.polish = false;  // last layers stay as trained
   const Fit network = fit_model(table, "y ~ mlp(a)", options);
   EXPECT_NE(says([&] { update_model(network.model, network.report, 0, table); }).find("fit again on old and new rows"),
             std::string::npos);

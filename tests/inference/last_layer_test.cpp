@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ick/inference/draw.h"
+#include "inference/last_layers.h"
 #include "support/train_case.h"
 
 namespace ick {
@@ -190,6 +191,45 @@ TEST(LastLayer, LeavesWhatIsTooLarge) {
   EXPECT_FALSE(solve_last_layers(*model, data.rows, 3));
   const TensorState after = model->state();
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(before[i].second, after[i].second));
+}
+
+// Against least squares by orthogonal factors on all rows, the prior written as rows of its own.
+TEST(LastLayerSums, TakeFurtherRowsInAsIfAllHadBeenThere) {
+  const at::NoGradGuard no_grad;  // hidden units are in float32: their last digits depend on the path, and on the batch
+  const TrainCase on(generic_table(200), kMixed);
+  const Dataset first = on.rows.select(at::arange(150, at::kLong));
+  const Dataset rest = on.rows.select(at::arange(150, 200, at::kLong));
+  for (const double share : {0.0, 0.9}) {
+    SCOPED_TRACE(share);
+    const std::shared_ptr<Model> model = on.model(3);
+    ASSERT_TRUE(solve_last_layers(*model, first, 3, share));
+    const LastLayerSums prior = LastLayerSums::of_prior(*model, first, last_layer_precision(*model, first, 3, share));
+    LastLayerSums sums = prior;
+    sums.add(*model, first);
+    EXPECT_EQ(prior.right.abs().max().item<double>(), 0.0);
+    EXPECT_EQ(LastLayerSums::bytes_of(*model, first), 8.0 * 3.0 * (36.0 * 37.0 / 2.0 + 36.0));
+    const LastLayerSums restored = LastLayerSums::restore(sums.tensors());
+    EXPECT_TRUE(restored.matrix.tril().equal(sums.matrix.tril()));
+    EXPECT_TRUE(restored.right.equal(sums.right));
+    LastLayerSums all = restored;
+    all.add(*model, rest);
+    const Batch batch = all_rows(on.rows);
+    for (std::int64_t e = 0; e < 3; ++e) {
+      const Flat old = flat(*model, all_rows(first), e), further = flat(*model, all_rows(rest), e);
+      const Flat known{at::cat({old.features, further.features}), old.weights};
+      // what the model was given, in float32
+      EXPECT_LT((known.features.mv(sums.weights()[e] - known.weights)).abs().max().item<double>(), 1e-5);
+      const at::Tensor rows = at::cat({known.features, at::linalg_cholesky(prior.matrix[e]).t()});
+      const at::Tensor y = at::cat({batch.y.to(at::kDouble), at::zeros({36}, at::kDouble)});
+      const auto [q, r] = at::linalg_qr(rows);
+      const at::Tensor w = at::linalg_solve_triangular(r, q.t().mv(y).unsqueeze(1), true).squeeze(1);
+      const at::Tensor expected = known.features.mv(w), found = known.features.mv(all.weights()[e]);
+      EXPECT_LT((found - expected).norm().item<double>(), 1e-10 * expected.norm().item<double>());
+      EXPECT_GT((known.features.mv(sums.weights()[e]) - expected).norm().item<double>(), 1e-3);
+    }
+    all.solve_into(*model, rest);
+    EXPECT_LT((flat(*model, batch, 1).weights - all.weights()[1]).abs().max().item<double>(), 1e-4);
+  }
 }
 
 }  // namespace

@@ -70,6 +70,29 @@ TEST(NeighbourProcess, OfFewRowsIsTheExactProcess) {
   }
 }
 
+// Features of many rows: as many for each row in few columns, so that its cost is the same; in many columns fewer the more
+// rows there are. They fit into 400 MB, change by little from one number of rows to the next, and never end.
+TEST(NeighbourProcess, FeaturesOfManyRowsAreFewAndNeverNone) {
+  for (const double columns : {1.0, 3.0, 4.0, 18.0}) {
+    double before = NeighbourProcess::features_for(1e4, columns, 1.0);
+    EXPECT_EQ(before, columns <= 3.0 ? 32.0 : 512.0);
+    for (double rows = 1e4; rows <= 1e8; rows *= 1.01) {
+      const double now = NeighbourProcess::features_for(rows, columns, 1.0);
+      EXPECT_LE(now, before);
+      EXPECT_GE(now, std::max(1.0, 0.98 * before));
+      if (now > 1.0) {
+        EXPECT_LE(8.0 * rows * std::floor(now), 4e8);
+      }
+      if (columns <= 3.0 && rows <= 1e6) {
+        EXPECT_EQ(now, 32.0);
+      }
+      before = now;
+    }
+  }
+  EXPECT_EQ(NeighbourProcess::features_for(40.0, 2.0, 3.0), 10.0);  // a quarter of the rows
+  EXPECT_EQ(NeighbourProcess::features_for(1e9, 18.0, 3.0), 3.0);   // one each
+}
+
 // With features of full rank nothing is left to neighbours, however few there are of them for so many rows.
 TEST(NeighbourProcess, WithAllFeaturesIsTheExactProcess) {
   const Task task("y ~ rbf(t, lengthscale=1.5, points=60)", 400);

@@ -102,13 +102,15 @@ TEST(FusedConditionals, AreSmallGaussianProcesses) {
   const at::Tensor x = mixed_rows(40, 1), at = mixed_rows(5, 7);
   const Kernel kernel = kernel_on("matern32(t, s) * categorical(c) + periodic(s, period=1.3)", x);
   const NeighbourKernel of(kernel, 0.7);
-  const at::Tensor z = 0.2 * rows_of(45, 3, 9), noise = rows_of(40, 1, 3).squeeze(1).square() + 0.1;
+  // more than are taken off at once, of wider rows
+  const at::Tensor wide = 0.07 * rows_of(45, 21, 9), z = wide.narrow(1, 0, 20),
+                   noise = rows_of(40, 1, 3).squeeze(1).square() + 0.1;
   const std::vector<double> inputs = of.inputs_of(x), own = of.inputs_of(at);
-  const NeighbourRows rows{inputs.data(), z.data_ptr<double>(), noise.data_ptr<double>(), of.inputs, 3};
+  const NeighbourRows rows{inputs.data(), wide.data_ptr<double>(), noise.data_ptr<double>(), of.inputs, 20, 21};
   const std::vector<std::int64_t> picked = {3, 17, 5, 39, 0, 8, 22};
   std::vector<Conditional> targets;
   for (int q = 0; q < 5; ++q) {
-    targets.push_back({own.data() + q * of.inputs, z.data_ptr<double>() + (40 + q) * 3, picked.data(), 7 - q});
+    targets.push_back({own.data() + q * of.inputs, wide.data_ptr<double>() + (40 + q) * 21, picked.data(), 7 - q});
   }
   std::vector<double> weights(5 * 7), variance(5);
   of.conditionals(of.theta().data(), rows, targets.data(), 5, 7, weights.data(), variance.data());
@@ -129,6 +131,15 @@ TEST(FusedConditionals, AreSmallGaussianProcesses) {
     }
     EXPECT_NEAR(variance[q], left, 1e-11);
   }
+}
+
+TEST(FusedConditionals, TakesRowsOffByTheirWeights) {
+  const at::Tensor table = rows_of(6, 5, 3), own = rows_of(1, 5, 4), c = rows_of(3, 1, 5).squeeze(1);
+  const std::vector<std::int64_t> rows = {4, 0, 4};
+  at::Tensor found = own.clone();
+  take_off_rows(table.data_ptr<double>(), 5, rows.data(), 3, c.data_ptr<double>(), found.data_ptr<double>());
+  const at::Tensor expected = own - c.unsqueeze(0).matmul(table.index_select(0, at::tensor(rows, at::kLong)));
+  EXPECT_LT((found - expected).abs().max().item<double>(), 1e-14);
 }
 
 TEST(NeighbourSearch, FindsTheNearestInTheKernelsMetric) {

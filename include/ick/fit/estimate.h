@@ -15,6 +15,7 @@ struct FitEstimate {
   double bytes = 0.0;              // tables, tensors, optimiser, one step's work; without the libraries' own
   double seconds_per_epoch = 0.0;  // or step of L-BFGS
   double seconds = 0.0;            // in all, about; stopping early makes it less
+  double fold_seconds = 0.0;       // of these, for networks trained without a part of the rows, if neighbours are tried
 };
 
 FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options);

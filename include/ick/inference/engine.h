@@ -26,8 +26,10 @@ struct FitSizes {
   double parameters = 0.0;  // per member
   double units = 0.0;       // outputs of all layers of a member, for one row
   double features = 0.0;    // p of all terms
-  double inputs = 0.0;      // columns that kernels read
-  double pixels = 0.0;      // that networks on images hold of one row while they train
+  double terms = 0.0;
+  double inputs = 0.0;          // columns that kernels read
+  double pixels = 0.0;          // that networks on images hold of one row while they train
+  bool stated_features = true;  // by the formula; else `features` is where a fit begins
 };
 
 // What an earlier stage of the same fit leaves for the next: in the target's units (of the transformed target).

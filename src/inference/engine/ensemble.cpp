@@ -6,6 +6,7 @@
 #include "ick/base/seed.h"
 #include "inference/beside.h"
 #include "inference/engines.h"
+#include "inference/last_layers.h"
 #include "inference/stage.h"
 
 // Networks trained from different starts: their spread is what is not known.
@@ -22,9 +23,13 @@ FunctionMoments moments_of_mixture(const at::Tensor& f) {
 class EnsemblePosterior : public FunctionPosterior {
  public:
   // In models of format 1 the noise had what features miss of kernels.
-  // `carried`: terms of which neighbours carry what features miss.
-  EnsemblePosterior(std::shared_ptr<const Model> model, bool counts_missed, std::vector<std::size_t> carried = {})
-      : FunctionPosterior(std::move(model)), counts_missed_(counts_missed), carried_(std::move(carried)) {}
+  // `carried`: terms of which neighbours carry what features miss. `sums`: of last layers in closed form, where kept.
+  EnsemblePosterior(std::shared_ptr<const Model> model, bool counts_missed, std::vector<std::size_t> carried = {},
+                    LastLayerSums sums = {})
+      : FunctionPosterior(std::move(model)),
+        counts_missed_(counts_missed),
+        carried_(std::move(carried)),
+        sums_(std::move(sums)) {}
 
   const Engine& engine() const override { return engine_named("ensemble"); }
 
@@ -48,6 +53,10 @@ class EnsemblePosterior : public FunctionPosterior {
                : drawn;
   }
 
+  TensorState tensors() const override { return sums_.tensors(); }
+  const LastLayerSums& sums() const { return sums_; }
+  bool counts_missed() const { return counts_missed_; }
+
  private:
   std::pair<at::Tensor, at::Tensor> with_missed(const Batch& batch) const {
     auto [f, missed] = model().with_missed_variance(batch);
@@ -60,6 +69,7 @@ class EnsemblePosterior : public FunctionPosterior {
 
   bool counts_missed_;
   std::vector<std::size_t> carried_;
+  LastLayerSums sums_;
 };
 
 void choose(const ModelSpec&, FitOptions& options, std::vector<Message>&) {
@@ -69,14 +79,35 @@ void choose(const ModelSpec&, FitOptions& options, std::vector<Message>&) {
   }
 }
 
+// Last layers in closed form are kept with what further rows need to solve them again, where that is small.
 std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
   descend_and_polish(stage, run);
-  return ensemble_or_neighbours(stage, run);
+  auto posterior = ensemble_or_neighbours(stage, run);
+  const StageOutcome outcome = stage.outcome();
+  const Dataset& rows = stage.training();
+  if (!outcome.polished || outcome.neighbours || LastLayerSums::bytes_of(stage.model(), rows) > kMostLastLayerBytes) {
+    return posterior;
+  }
+  LastLayerSums sums = LastLayerSums::of_prior(
+      stage.model(), rows, last_layer_precision(stage.model(), rows, stage.options().seed, outcome.linear_share));
+  sums.add(stage.model(), rows);
+  return std::make_shared<EnsemblePosterior>(stage.shared_model(), true, std::vector<std::size_t>(), std::move(sums));
 }
 
-std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState&, double,
+std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> model, const TensorState& tensors, double,
                                                  bool counts_missed) {
-  return std::make_shared<EnsemblePosterior>(std::move(model), counts_missed);
+  return std::make_shared<EnsemblePosterior>(std::move(model), counts_missed, std::vector<std::size_t>(),
+                                             LastLayerSums::restore(tensors));
+}
+
+std::shared_ptr<const FunctionPosterior> take_in(const FunctionPosterior& before, std::shared_ptr<Model> model,
+                                                 const Dataset& rows, double, std::uint64_t) {
+  const auto& known = dynamic_cast<const EnsemblePosterior&>(before);
+  LastLayerSums sums = known.sums();
+  sums.add(*model, rows);
+  sums.solve_into(*model, rows);
+  return std::make_shared<EnsemblePosterior>(std::move(model), known.counts_missed(), std::vector<std::size_t>(),
+                                             std::move(sums));
 }
 
 }  // namespace
@@ -96,6 +127,7 @@ Engine ensemble_engine() {
   engine.seconds = descent_seconds;
   engine.fit = fit;
   engine.restore = restore;
+  engine.take_in = take_in;
   return engine;
 }
 

@@ -18,12 +18,10 @@ namespace ick {
 
 namespace {
 
-constexpr double kMissed = 0.01;                      // of the kernels' variance, that features may miss
-constexpr double kMissedAtStart = 0.05;               // at the prior's modes: features may carry the kernels
-constexpr std::int64_t kFewRows = 400;                // up to which parameters come from the exact process on all rows
-constexpr double kClearly = 0.02;                     // nats a row, by which rows left out must prefer features
-constexpr double kMostFeatures = 512.0;               // more did not predict better
-constexpr double kMostWork = 2e10, kMostBytes = 4e8;  // n P^2 multiplications, features of all rows
+constexpr double kMissed = 0.01;         // of the kernels' variance, that features may miss
+constexpr double kMissedAtStart = 0.05;  // at the prior's modes: features may carry the kernels
+constexpr std::int64_t kFewRows = 400;   // up to which parameters come from the exact process on all rows
+constexpr double kClearly = 0.02;        // nats a row, by which rows left out must prefer features
 
 class NeighbourPosterior : public FunctionPosterior {
  public:
@@ -106,19 +104,13 @@ struct Found {
   bool neighbours = false;
 };
 
-// As many features as the rows, and n P^2 and n P, allow.
-double most_features(double rows) {
-  return std::min({std::sqrt(kMostWork / rows), kMostBytes / (16.0 * rows), rows / 4.0, kMostFeatures});
-}
-
-// These shared out among the terms that do not state them.
-ModelSpec with_more_features(const Stage& stage) {
-  const double most = most_features(static_cast<double>(stage.training().size()));
+ModelSpec with_own_features(const Stage& stage) {
   ModelSpec spec = stage.model().spec();
-  const double terms = static_cast<double>(spec.terms.size());
+  const auto terms = static_cast<double>(spec.terms.size());
+  const double all = NeighbourProcess::features_for(static_cast<double>(stage.training().size()),
+                                                    static_cast<double>(stage.model().kernel().inputs()), terms);
   for (TermSpec& term : spec.terms) {
-    const auto share = static_cast<std::int64_t>(most / terms);
-    if (!term.stated_features) term.features = std::max(term.features, share);
+    if (!term.stated_features) term.features = static_cast<std::int64_t>(all / terms);
   }
   limit_features(spec, stage.encoder());
   return spec;
@@ -165,7 +157,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
     maximise_evidence(stage);
     lengthen(stage);
   } else {
-    stage.remake(with_more_features(stage), raw());
+    stage.remake(with_own_features(stage), raw());
   }
   Found best = found(!smooth);
   // Neighbours see little of what repeats over the whole range: where features could carry the kernels, parameters are
@@ -191,11 +183,13 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
 }
 
 FitBytes bytes(const FitSizes& sizes, const FitOptions&) {
-  constexpr double kHeld = 4e8, kOfRow = 150.0, kOfInput = 100.0;  // copies of inputs, coordinates, trees
-  constexpr double kManyInputs = 12.0, kOfGraph = 1000.0;          // links, where graphs are searched
+  constexpr double kOfRow = 150.0, kOfInput = 100.0;       // copies of inputs, coordinates, trees
+  constexpr double kManyInputs = 12.0, kOfGraph = 1000.0;  // links, where graphs are searched
+  const double features =
+      sizes.stated_features ? sizes.features : NeighbourProcess::features_for(sizes.rows, sizes.inputs, sizes.terms);
   const double of_row = kOfRow + kOfInput * sizes.inputs + (sizes.inputs > kManyInputs ? kOfGraph : 0.0);
   FitBytes all;
-  all.rows = std::min(kHeld, 16.0 * sizes.rows * sizes.features) + of_row * sizes.rows;
+  all.rows = (of_row + NeighbourProcess::bytes_of_features(features)) * sizes.rows;
   return all;
 }
 
@@ -205,9 +199,10 @@ Engine::Seconds seconds(Model& model, const FitOptions&, const Dataset&, double 
   const auto& terms = model.spec().terms;
   const bool stated =
       std::all_of(terms.begin(), terms.end(), [](const TermSpec& each) { return each.stated_features; });
-  const double features = stated ? static_cast<double>(model.features()) : most_features(rows);
-  const double used = NeighbourProcess::holds_features(rows, features) ? features : 0.0;
-  const double all = kOfSearch + rows * (kOfRow + kOfFeature * used);
+  const double features = stated ? static_cast<double>(model.features())
+                                 : NeighbourProcess::features_for(rows, static_cast<double>(model.kernel().inputs()),
+                                                                  static_cast<double>(terms.size()));
+  const double all = kOfSearch + rows * (kOfRow + kOfFeature * features);
   return {all, all};
 }
 
