@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "ick/inference/engine.h"
+#include "ick/train/lasting_noise.h"
 
 // What engines share.
 namespace ick {
@@ -22,13 +25,19 @@ at::Tensor independent_normals(const Batch& batch, std::int64_t count, std::uint
 // A product of networks is not linear in what is learned of it. `asked` starts the sentence.
 void one_network_each(const ModelSpec& spec, const std::string& asked);
 
-// Kernels only: parameters that maximise the posterior through features, from where they are; weights in closed form.
-void maximise_evidence(Stage& stage);
+// Kernels only: parameters that maximise the posterior through features, from where they are; weights in closed form. Where
+// errors may last, how they do is found in turns with the parameters. The cost of a row.
+double maximise_evidence(Stage& stage);
+// The column of the kernels' inputs along which errors may last: that of time, where rows are set apart by it, all kernels
+// read it alone, and none of them decays, so that what lasts for a while has no other place in the model.
+std::optional<std::int64_t> lasting_column(const Stage& stage);
+// Parameters where errors may last: from where they are and from the raw ones of `start`, the more likely ones.
+void maximise_evidence_of_lasting(Stage& stage, const at::Tensor& start);
 // Lengthscales twice, four or eight times as long, one after the other, where parts left out are predicted better by it; the
 // noise follows.
 void lengthen(Stage& stage);
 std::shared_ptr<const FunctionPosterior> solve_features(std::shared_ptr<Model> model, const Dataset& rows,
-                                                        double noise_variance);
+                                                        double noise_variance, const LastingNoise& lasting = {});
 void choose_kernels_only(const ModelSpec& spec, FitOptions& options, std::vector<Message>& remarks);
 
 // Members and what features miss, but of the terms that neighbours carry.

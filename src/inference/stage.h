@@ -9,6 +9,7 @@
 #include "ick/inference/draw.h"
 #include "ick/inference/engine.h"
 #include "ick/train/fit_hooks.h"
+#include "ick/train/lasting_noise.h"
 #include "inference/left_out.h"
 
 namespace ick {
@@ -63,6 +64,8 @@ class Stage {
   double standard_noise() const { return noise_; }
   double noise() const { return noise_ * encoder_.target_scaling.sd; }  // 0: not learned
   void take_noise(double in_units) { noise_ = in_units / encoder_.target_scaling.sd; }
+  void set_lasting(const LastingNoise& noise) { lasting_ = noise; }
+  const LastingNoise& lasting() const { return lasting_; }  // how its errors go together in time
   void set_scales(const Scales& scales) { scales_ = scales; }
   const Scales& standard_scales() const { return scales_; }
   Scales scales() const;
@@ -103,6 +106,7 @@ class Stage {
   std::shared_ptr<Model> model_;
   double log_noise_;    // log s^2 of the warm start
   double noise_ = 0.0;  // sd, standardised; 0: not learned
+  LastingNoise lasting_;
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
   bool polished_ = false, neighbours_ = false, elsewhere_ = false;

@@ -9,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "likelihood/special.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
 
@@ -43,6 +44,19 @@ at::Tensor spread_out(const at::Tensor& values, const at::Tensor& index, std::in
 std::vector<double> to_vector(const at::Tensor& values) {
   const at::Tensor dense = values.to(at::kDouble).contiguous();
   return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
+}
+
+// Uniform numbers that say how large the noise of each row is among all that it could be: independent, or going together
+// as the errors of the rows do.
+std::vector<double> noise_ranks(const FunctionPosterior& posterior, const Dataset& rows, Random& random) {
+  std::vector<double> ranks;
+  const LastingNoise lasting = posterior.lasting();
+  for (std::int64_t i = 0; i < rows.size(); ++i) ranks.push_back(lasting.lasts() ? random.normal() : random.uniform());
+  if (!lasting.lasts()) return ranks;
+  const at::Tensor times = rows.x_of(0, rows.size()).select(1, lasting.column);
+  ranks = to_vector(drawn_errors(lasting, times, at::tensor(ranks, at::kDouble)));
+  for (double& each : ranks) each = normal_cdf(each);
+  return ranks;
 }
 
 }  // namespace
@@ -201,10 +215,10 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, co
     const at::Tensor variance = noise_variance(table, some, identity ? at::Tensor() : mean[s]);
     const std::vector<double> scale = to_vector(variance.sqrt() * scaling.sd);
     std::vector<double>& drawn = all.emplace_back(rows.size(), std::numeric_limits<double>::quiet_NaN());
+    const std::vector<double> uniform = noise_ranks(*posterior, some, random);
     for (std::size_t i = 0; i < location.size(); ++i) {
-      drawn[index.data_ptr<std::int64_t>()[i]] = wanted.noise
-                                                     ? distribution.draw(random.uniform(), location[i], scale[i])
-                                                     : encoder.transform->inverse(location[i]);
+      drawn[index.data_ptr<std::int64_t>()[i]] =
+          wanted.noise ? distribution.draw(uniform[i], location[i], scale[i]) : encoder.transform->inverse(location[i]);
     }
   }
   return all;

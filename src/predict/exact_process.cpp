@@ -12,6 +12,7 @@
 #include "ick/inference/draw.h"
 #include "ick/inference/neural_kernel.h"
 #include "inference/bilinear.h"
+#include "inference/engines.h"
 
 namespace ick {
 
@@ -44,8 +45,11 @@ at::Tensor ntk_diagonal(const DensePrior& prior, const at::Tensor& x) {
 CompositePredictor solved_again(const CompositePredictor& model, const Dataset& training, double s2) {
   CompositePredictor again = model;
   auto own = std::make_shared<Model>(model.spec(), model.encoder, model.model().state(), model.options);
-  again.posterior = model.posterior->engine().solve_again(std::move(own), training, model.posterior->amplitude(), s2,
-                                                          model.options.seed);
+  const LastingNoise lasting = model.posterior->lasting();
+  again.posterior = lasting.lasts()
+                        ? solve_features(std::move(own), training, s2, lasting)
+                        : model.posterior->engine().solve_again(std::move(own), training, model.posterior->amplitude(),
+                                                                s2, model.options.seed);
   return again;
 }
 
@@ -96,7 +100,11 @@ at::Tensor ExactProcess::variance(const Dataset& rows) const {
 std::pair<at::Tensor, at::Tensor> ExactProcess::posterior(const Dataset& training, const at::Tensor& noise,
                                                           const Dataset& rows) const {
   at::NoGradGuard no_grad;
-  const at::Tensor factor = lower_factor(covariance(training, training) + noise.diag());
+  const LastingNoise lasting = model_.posterior->lasting();
+  const at::Tensor errors = lasting.lasts() ? noise.sqrt().unsqueeze(1) * noise.sqrt() *
+                                                  covariance_of(lasting, training.x.select(1, lasting.column))
+                                            : noise.diag();
+  const at::Tensor factor = lower_factor(covariance(training, training) + errors);
   const at::Tensor cross = covariance(training, rows);                            // (n, m)
   const at::Tensor whitened = at::linalg_solve_triangular(factor, cross, false);  // (n, m)
   const at::Tensor y = at::linalg_solve_triangular(factor, training.y.unsqueeze(1), false);

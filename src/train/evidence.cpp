@@ -79,7 +79,8 @@ at::Tensor ExactEvidence::operator()(const at::Tensor& log_noise) const {
   return known_slopes(kernel_.parameters(), log_noise, found->cost, found->d_theta, found->d_log_noise);
 }
 
-at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise) {
+at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise,
+                           const LastingNoise& lasting) {
   const auto n = static_cast<double>(rows.size());
   const at::Tensor phi = model.linear_features(rows.x)[0];  // (n, P + 1)
   const at::Tensor eye = at::eye(phi.size(1), at::kDouble);
@@ -89,11 +90,18 @@ at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Te
   };
   if (!rows.weights.defined() && !rows.error.defined()) {
     const at::Tensor precision = (-log_noise).exp();  // 1 / s^2
-    const at::Tensor factor = lower_factor(eye + precision * phi.t().matmul(phi));
-    const at::Tensor explained =
-        precision * at::linalg_solve_triangular(factor, phi.t().mv(rows.y).unsqueeze(1), false);
-    const at::Tensor twice = n * (kLog2Pi + log_noise) + 2.0 * factor.diagonal().log().sum() +
-                             precision * rows.y.square().sum() - explained.square().sum();
+    at::Tensor psi = phi, y = rows.y;
+    double determinant = 0.0;  // log|noise / s^2|
+    if (lasting.lasts()) {
+      const auto [times, order] = rows.x.select(1, lasting.column).sort(0);
+      psi = whitened(lasting, times, phi.index_select(0, order));
+      y = whitened(lasting, times, y.index_select(0, order).unsqueeze(1)).squeeze(1);
+      determinant = log_determinant(lasting, times);
+    }
+    const at::Tensor factor = lower_factor(eye + precision * psi.t().matmul(psi));
+    const at::Tensor explained = precision * at::linalg_solve_triangular(factor, psi.t().mv(y).unsqueeze(1), false);
+    const at::Tensor twice = n * (kLog2Pi + log_noise) + determinant + 2.0 * factor.diagonal().log().sum() +
+                             precision * y.square().sum() - explained.square().sum();
     return (twice + precision * left_out().sum()) / (2.0 * n);
   }
   const at::Tensor precision = precision_of_rows(rows.weights, rows.error, log_noise.exp());  // (n)

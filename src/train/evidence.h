@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ick/model/model.h"
+#include "ick/train/lasting_noise.h"
 #include "train/lbfgs.h"
 
 // The marginal likelihood of a Gaussian process: what kernel parameters are learned by where it can be had.
@@ -39,8 +40,10 @@ class ExactEvidence {
 //   -2 log p = n log(2 pi s^2) + log|A| + y'y / s^2 - |A^-1/2 Phi'y|^2 / s^4 + sum_i residual_i / s^2
 // The last term makes it Titsias' bound (2009) for Nystrom features: parameters are not rewarded for what the features
 // cannot carry.
-// Rows with weights w_i or known errors e_i have the noise (s^2 + e_i) / w_i.
-at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise);
+// Rows with weights w_i or known errors e_i have the noise (s^2 + e_i) / w_i. Where errors last, Phi and y are whitened
+// first, and rows have neither weights nor errors of their own.
+at::Tensor linear_evidence(const Model& model, const Dataset& rows, const at::Tensor& log_noise,
+                           const LastingNoise& lasting = {});
 
 inline const double kStartLogNoise = std::log(0.1);  // log s^2 of standardised targets
 

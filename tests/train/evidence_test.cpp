@@ -184,6 +184,30 @@ TEST(LinearEvidence, WithAllFeaturesIsTheExactOne) {
   EXPECT_NEAR(found, exact_evidence(with_bias, 0.5, x, y, scalar(-1.3)).item<double>(), 1e-6);  // jitter is 1e-8
 }
 
+// Errors that go together along t, of rows in any order: the density with their covariance in place of s^2 I.
+TEST(LinearEvidence, OfErrorsThatLastIsTheDensityWithTheirCovariance) {
+  const TrainCase on(generic_table(20), kKernels);
+  const auto model = scattered_model(on);
+  const LastingNoise lasting{0, 0.4, 0.3};
+  const double variance = 0.13;
+  const at::Tensor phi = model->linear_features(on.rows.x)[0].detach();
+  const at::Tensor t = on.rows.x.select(1, 0);
+  const at::Tensor errors = 0.7 * (-(t.unsqueeze(1) - t.unsqueeze(0)).abs() / 0.4).exp() + 0.3 * eye(20);
+  const double dense = naive_density(phi.matmul(phi.t()) + variance * errors, on.rows.y);
+  const double independent = naive_density(phi.matmul(phi.t()) + variance * eye(20), on.rows.y);
+  const double missed = linear_evidence(*model, on.rows, scalar(std::log(variance))).item<double>() - independent;
+  const double found = linear_evidence(*model, on.rows, scalar(std::log(variance)), lasting).item<double>();
+  EXPECT_NEAR(found, dense + missed, 1e-10);
+  EXPECT_GT(std::abs(dense - independent), 0.01);
+
+  linear_evidence(*model, on.rows, scalar(-1.7), lasting).backward();
+  const GradientCheck of_kernel = check_parameter(
+      model->kernel().parameters().raw(), [&] { return linear_evidence(*model, on.rows, scalar(-1.7), lasting); },
+      free_columns(model->kernel()));
+  EXPECT_GT(of_kernel.largest, 1e-3);
+  EXPECT_LT(of_kernel.error, 1e-6);
+}
+
 TEST(LinearEvidence, GradientIsThatOfDifferences) {
   const TrainCase on(generic_table(20), kKernels);
   const auto model = scattered_model(on);

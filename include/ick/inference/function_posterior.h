@@ -8,6 +8,7 @@
 
 #include "ick/likelihood/likelihood.h"
 #include "ick/model/model.h"
+#include "ick/train/lasting_noise.h"
 
 namespace ick {
 
@@ -56,7 +57,8 @@ class FunctionPosterior {
 
   // What a model folder keeps of it besides the model's weights.
   virtual TensorState tensors() const { return {}; }
-  virtual double amplitude() const { return 1.0; }  // v, what the prior variance is multiplied with
+  virtual double amplitude() const { return 1.0; }     // v, what the prior variance is multiplied with
+  virtual LastingNoise lasting() const { return {}; }  // how errors go together in time
 
  protected:
   // Functions of the members, (E, B) in float64, with offsets, through the link.

@@ -119,7 +119,9 @@ ModelSpec with_own_features(const Stage& stage) {
 std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) {
   stage.make_model();
   const auto variance = [&] { return stage.standard_noise() * stage.standard_noise(); };
-  const auto by_features = [&] { return solve_features(stage.shared_model(), stage.training(), variance()); };
+  const auto by_features = [&] {
+    return solve_features(stage.shared_model(), stage.training(), variance(), stage.lasting());
+  };
   const auto by_neighbours = [&] {
     stage.say("neighbours");
     return condition(stage.shared_model(), stage.training(), variance(), stage.options().seed, stage.tick());
@@ -128,7 +130,8 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
     stage.take_kernels(*run.from);
     stage.take_noise(run.from->noise());
     stage.set_neighbours(run.before != nullptr && run.before->neighbours);
-    if (!stage.outcome().neighbours) lengthen(stage);
+    stage.set_lasting(run.from->lasting());
+    if (!stage.outcome().neighbours && !stage.lasting().lasts()) lengthen(stage);
     return stage.outcome().neighbours ? by_neighbours() : by_features();
   }
   const ModelSpec spec = stage.model().spec();
@@ -142,6 +145,10 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
   if (asked && !possible) {
     throw UsageError(setting("posterior", "neighbours") + " is for the library's own kernels; use " +
                      setting("posterior", "exact"));
+  }
+  if (!asked && lasting_column(stage)) {
+    maximise_evidence_of_lasting(stage, start);
+    return by_features();
   }
   const double missed_now = missed();
   // without a warm start parameters are still those of the start, which features can better
