@@ -148,7 +148,8 @@ class ExactPosterior : public FunctionPosterior {
       }
       return cells;
     }
-    for (std::size_t i = 0; i < rows_of_cells(cell_of).size(); ++i) cells.push_back(zero_sums(model()));
+    const std::int64_t last = *std::max_element(cell_of.begin(), cell_of.end());
+    for (std::int64_t i = 0; i <= last; ++i) cells.push_back(zero_sums(model()));
     const at::Tensor order = order_in_time(training, lasting_);
     const auto cell = [&](std::int64_t i) {
       return cell_of[static_cast<std::size_t>(order.data_ptr<std::int64_t>()[i])];
