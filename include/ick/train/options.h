@@ -202,7 +202,7 @@ void FitOptions::declare(Table& table) {
   table("validation", &Self::validation,
         {.text = "Rows for early stopping, written like " + setting("holdout") +
                  "; by default 20% of the others, blocked in time or space when the formula has a kernel on time or "
-                 "place"});
+                 "place, or the table such columns"});
 
   table(
       "horizon", &Self::horizon,
