@@ -117,8 +117,8 @@ void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unse
   const at::Tensor p =
       probabilities(*model.likelihood, outcome.mean, model.temperature).mean(0).contiguous();  // (n, C)
   const at::Tensor seen = y.to(at::kLong).contiguous();
-  const at::Tensor surprises = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
-  const std::span<const double> scores = span_of(surprises);
+  const at::Tensor scores_of_rows = (1.0 - p.gather(1, seen.unsqueeze(1))).clamp_min(0.0).contiguous();
+  const std::span<const double> scores = span_of(scores_of_rows);
   model.calibration = Calibration(std::vector<double>(scores.begin(), scores.end()));
   result.report.class_validation =
       score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
@@ -181,10 +181,10 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   const bool shifted = offset.defined() && model.encoder.offset_in_target();
   const at::Tensor location = (shifted ? mean + offset * scaling.sd : mean).contiguous(), scale = sd.contiguous();
   const std::vector<double> seen = model.observed(table, unseen.rows.subset(index));
-  const Predictive law = model.predictive();
+  const Predictive predictive = model.predictive();
   std::vector<double> scores;
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    scores.push_back(law.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
+    scores.push_back(predictive.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
   }
   if (std::optional<LeftOutScores> parts = left_out_scores(table, stage, model)) {
     model.calibration = Calibration::of_blocks(parts->scores);
@@ -192,9 +192,9 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   } else {
     model.calibration = calibrated(table, *o.validation, unseen.rows.subset(index), scores);
   }
-  result.report.validation =
-      score(law, seen, span_of(location), span_of(scale), {outcome.training.mean, shifted ? 0.0 : outcome.training.sd},
-            {}, weights.defined() ? span_of(weights) : std::span<const double>());
+  result.report.validation = score(predictive, seen, span_of(location), span_of(scale),
+                                   {outcome.training.mean, shifted ? 0.0 : outcome.training.sd}, {},
+                                   weights.defined() ? span_of(weights) : std::span<const double>());
 }
 
 // Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its

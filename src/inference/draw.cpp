@@ -238,9 +238,9 @@ SolvedLayers posterior_mean(const Model& model, const Dataset& rows, const Datas
       lambda[c] = scales.noise_variance / scales.amplitude;
     }
     lambdas.push_back(lambda);
-    const at::Tensor nought = at::zeros({count, features.weights()}, at::kDouble);
+    const at::Tensor zero = at::zeros({count, features.weights()}, at::kDouble);
     const auto alike = [&](const at::Tensor& y) { return y.unsqueeze(0).expand({count, -1}); };
-    const PairWeights solved = solve(features, rows, first, count, alike, lambda, nought, {});
+    const PairWeights solved = solve(features, rows, first, count, alike, lambda, zero, {});
     parts.resize(solved.size());
     for (std::size_t t = 0; t < solved.size(); ++t) {
       const bool turned = t < factors.size() && factors[t].defined();

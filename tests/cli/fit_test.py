@@ -43,7 +43,7 @@ class Table(FolderCase):
         super().setUpClass()
         cls.table = rows(200)
         (cls.folder / "t.csv").write_text(csv_text(cls.table))
-        cls.fitted = cls.run_ick("fit", "t.csv", "y ~ mlp(x, z)", "--out", "m", *quick())
+        cls.fitted = cls.run_ick("fit", "t.csv", "y ~ mlp(x, z)", "--out", "m", "--validation", "random=20%", *quick())
         cls.predicted = cls.run_ick("predict", "m", "t.csv")
 
 
