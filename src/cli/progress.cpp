@@ -14,7 +14,7 @@ namespace ick {
 
 namespace {
 
-std::string duration_text(double seconds) {
+std::string clock_text(double seconds) {
   const auto whole = static_cast<long>(std::lround(std::max(0.0, seconds)));
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -45,7 +45,7 @@ std::string numbers_text(const Progress& p) {
     text += fmt::format("  validation{} {:.4g} (best {:.4g})", measure, p.validation, p.best);
   }
   if (p.waiting > 0.0) text += fmt::format("  waiting {:.1f}%", 100.0 * p.waiting);
-  return text + fmt::format("  {:.3g} rows/s  {} left", p.rows_per_second, duration_text(p.seconds_left));
+  return text + fmt::format("  {:.3g} rows/s  {} left", p.rows_per_second, clock_text(p.seconds_left));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ inline constexpr double kSmallestDiagonal = 1e-100;
 
 // Rows in a block: with 64 points 132 KiB, within a second-level cache. Whole tiles of 12, and no power of two, or the
 // lines of a block would all compete for the same few places of the first-level cache.
-inline constexpr int kBlock = 264;
+inline constexpr int kNystromRows = 264;
 
 class FusedNystrom {
  public:

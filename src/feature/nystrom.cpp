@@ -198,9 +198,11 @@ struct RowBlock {
   RowBlock(int task, std::int64_t n)
       : member(task / blocks(n)),
         number(task % blocks(n)),
-        first(number * kBlock),
-        count(static_cast<int>(std::min<std::int64_t>(kBlock, n - first))) {}
-  static std::int64_t blocks(std::int64_t n) { return std::max<std::int64_t>(1, (n + kBlock - 1) / kBlock); }
+        first(number * kNystromRows),
+        count(static_cast<int>(std::min<std::int64_t>(kNystromRows, n - first))) {}
+  static std::int64_t blocks(std::int64_t n) {
+    return std::max<std::int64_t>(1, (n + kNystromRows - 1) / kNystromRows);
+  }
 };
 
 Result compute(const Layout& layout, const at::Tensor& raw, const at::Tensor& points, const at::Tensor& x,

@@ -14,6 +14,8 @@
 // Phi is never written out unless it is small: products with it go through the pairs.
 namespace ick {
 
+inline constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
+
 using Pairs = std::vector<BilinearFeatures>;  // left (C, n, I) or undefined, right (C, n, J)
 using PairWeights = std::vector<at::Tensor>;  // (C, I, J) of each pair
 

@@ -14,9 +14,8 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 4096;
-constexpr std::int64_t kCandidates = 8192;   // rows that landmarks are chosen from
-constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
+constexpr std::int64_t kDirectRows = 4096;
+constexpr std::int64_t kCandidates = 8192;  // rows that landmarks are chosen from
 
 // Last layers of the first member, in float64: (1, n, .)
 Pairs last_layers(const Model& model, const Batch& batch) {
@@ -30,7 +29,7 @@ Pairs last_layers(const Model& model, const Batch& batch) {
 
 Pairs last_layers(const Model& model, const Dataset& rows) {
   std::vector<Pairs> blocks;
-  const std::int64_t block = rows.block(kBlock);
+  const std::int64_t block = rows.block(kDirectRows);
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     blocks.push_back(last_layers(model, batch_of(rows, first, std::min(block, rows.size() - first))));
   }
@@ -40,7 +39,7 @@ Pairs last_layers(const Model& model, const Dataset& rows) {
 // Rows drawn one after the other in proportion to what the earlier ones leave of their variance (Chen et al. 2022),
 // until next to nothing is left.
 at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
-  constexpr double kLeft = 1e-9;
+  constexpr double kTraceLeft = 1e-9;
   Random random(seed);
   at::Tensor left = diagonal(pairs)[0].clone();  // (n)
   const double total = left.sum().item<double>();
@@ -50,7 +49,7 @@ at::Tensor pivots(const Pairs& pairs, std::int64_t most, std::uint64_t seed) {
   while (std::ssize(chosen) < count) {
     const at::Tensor sums = left.cumsum(0);
     const double all = sums[n - 1].item<double>();
-    if (all <= kLeft * total) break;
+    if (all <= kTraceLeft * total) break;
     const std::int64_t pivot = std::min(
         n - 1, at::searchsorted(sums, at::scalar_tensor(random.uniform() * all, at::kDouble)).item<std::int64_t>());
     const std::int64_t step = std::ssize(chosen);
@@ -73,8 +72,8 @@ LinearSums linear_sums(const Model& model, const Dataset& rows, double noise_var
   at::NoGradGuard no_grad;
   const std::int64_t width = model.features() + 1;
   LinearSums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
-  for (std::int64_t first = 0; first < rows.size(); first += kBlock) {
-    const Batch batch = batch_of(rows, first, std::min(kBlock, rows.size() - first));
+  for (std::int64_t first = 0; first < rows.size(); first += kDirectRows) {
+    const Batch batch = batch_of(rows, first, std::min(kDirectRows, rows.size() - first));
     const at::Tensor phi = model.linear_features(batch.x)[0];
     const at::Tensor y = mean.defined() ? batch.y - phi.mv(mean) : batch.y;
     if (!batch.weights.defined() && !batch.error.defined()) {
@@ -132,7 +131,7 @@ DirectVariance::DirectVariance(const Model& model, const Dataset& rows, const Sc
   landmarks_ = rows_of(candidates, pivots(candidates, kLandmarks, seed_for(seed, "landmarks")));
   cholesky_ = lower_factor(gram(landmarks_, landmarks_)[0]);
   at::Tensor a = at::eye(cholesky_.size(0), at::kDouble);
-  const std::int64_t block = rows.block(kBlock);
+  const std::int64_t block = rows.block(kDirectRows);
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const Batch batch = batch_of(rows, first, std::min(block, rows.size() - first));
     const at::Tensor cross = gram(landmarks_, last_layers(model, batch))[0];  // (r, B)

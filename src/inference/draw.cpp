@@ -15,9 +15,8 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kEvidenceRows = 600;  // that v and s^2 are found on
-constexpr double kChunkBytes = 5e8;          // of work for the members that are solved at once
-constexpr double kBlockNumbers = 2e7;        // hidden units of all members and some rows
+constexpr double kChunkBytes = 5e8;    // of work for the members that are solved at once
+constexpr double kBlockNumbers = 2e7;  // hidden units of all members and some rows
 
 // Of each pair a factor of its weights' prior covariance, I = F F', for the left side: (E, I, I); undefined: one.
 using LeftFactors = std::vector<at::Tensor>;

@@ -16,8 +16,8 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 8192;  // that are looked at
-constexpr double kClearly = 0.005;        // nats a row
+constexpr std::int64_t kRowsLookedAt = 8192;  // that are looked at
+constexpr double kClearGain = 0.005;          // nats a row
 
 // The most likely log s^2 for features as they are. With Phi'Phi = U diag(l) U', q = U'Phi'y, missed = sum_i (k_ii - z_i.z_i):
 //   -2 log p = n log s^2 + sum log(1 + l / s^2) + (y'y + missed) / s^2 - sum q^2 / (s^2 (s^2 + l))
@@ -58,7 +58,7 @@ double left_out_cost(const FunctionPosterior& posterior, const Dataset& rows, co
 void lengthen(Stage& stage) {
   const at::NoGradGuard no_grad;
   const Dataset rows = stage.training().select(
-      draw_rows(stage.training().size(), kMostRows, seed_for(stage.options().seed, "rows to lengthen by")));
+      draw_rows(stage.training().size(), kRowsLookedAt, seed_for(stage.options().seed, "rows to lengthen by")));
   std::vector<LeftOutParts> parts;
   for (const bool futures : {false, true}) {  // the same for blocks of space, where one suffices
     std::optional<LeftOutParts> found = stage.left_out_parts(rows, futures);
@@ -85,7 +85,7 @@ void lengthen(Stage& stage) {
     for (const double factor : {2.0, 4.0, 8.0}) {
       set.raw().detach().copy_(start).narrow(1, each.first, each.count).add_(std::log(factor));
       const double cost = cost_now();
-      if (cost > best - kClearly) continue;
+      if (cost > best - kClearGain) continue;
       best = cost;
       chosen = set.raw().detach().clone();
       noise = stage.standard_noise();

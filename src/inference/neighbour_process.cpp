@@ -17,21 +17,18 @@
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
 #include "model/lower_factor.h"
+#include "train/epochs.h"
 
 namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 4096;     // rows whitened or predicted at once
-constexpr double kLeastVariance = 1e-12;  // of rows drawn before, which have no noise
+constexpr std::int64_t kRowsAtOnce = 4096;  // rows whitened or predicted at once
+constexpr double kLeastVariance = 1e-12;    // of rows drawn before, which have no noise
 constexpr std::int64_t kFewColumns = 3;
 
-at::Tensor shuffled(std::int64_t count, std::uint64_t seed) {
-  at::Tensor order = at::arange(count, at::kLong);
-  std::int64_t* const at = order.data_ptr<std::int64_t>();
-  Random random(seed_for(seed, "order of neighbours"));
-  for (std::int64_t i = count - 1; i > 0; --i) std::swap(at[i], at[random.below(i + 1)]);
-  return order;
+at::Tensor order_by(std::uint64_t seed, std::int64_t count) {
+  return at::tensor(shuffled(count, seed_for(seed, "order of neighbours")), at::kLong);
 }
 
 at::Tensor rows_at(const at::Tensor& all,
@@ -65,7 +62,7 @@ double NeighbourProcess::features_for(double rows, double columns, double terms)
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
                                    const std::function<void()>& tick, Smooth smooth)
-    : NeighbourProcess(std::move(model), x, y, noise_variance, shuffled(x.size(0), seed), tick, smooth) {}
+    : NeighbourProcess(std::move(model), x, y, noise_variance, order_by(seed, x.size(0)), tick, smooth) {}
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, const at::Tensor& order,
@@ -85,7 +82,7 @@ NeighbourProcess::NeighbourProcess(const NeighbourProcess& before, std::shared_p
     : model_(std::move(model)),
       kernel_(model_->kernel(), model_->spec().share()),
       features_(before.features_),
-      order_(shuffled(x.size(0), seed)),
+      order_(order_by(seed, x.size(0))),
       x_(before.x_),
       y_(before.y_),
       noise_(before.noise_),
@@ -109,9 +106,9 @@ void NeighbourProcess::take(const at::Tensor& x, const at::Tensor& y, const at::
   at::Tensor precision = learned_.factor.matmul(learned_.factor.t()), right = at::zeros({features_ + 1}, at::kDouble);
   double squares = 0.0, log_d = 0.0;
   const double log_factor = learned_.factor.diagonal().log().sum().item<double>();
-  for (std::int64_t first = known; first < size(); first += kBlock) {
+  for (std::int64_t first = known; first < size(); first += kRowsAtOnce) {
     if (tick) tick();
-    const Whitened block = whiten(before, at::arange(first, std::min(first + kBlock, size()), at::kLong));
+    const Whitened block = whiten(before, at::arange(first, std::min(first + kRowsAtOnce, size()), at::kLong));
     const at::Tensor left = block.y - block.features.mv(learned_.mean);
     precision += block.features.t().matmul(block.features);
     right += block.features.t().mv(left);
@@ -164,8 +161,8 @@ TensorState NeighbourProcess::tensors() const {
 at::Tensor NeighbourProcess::phi_of(const at::Tensor& x) const {
   if (features_ == 0) return at::ones({x.size(0), 1}, at::kDouble);
   at::Tensor phi = at::empty({x.size(0), features_ + 1}, at::kDouble);
-  for (std::int64_t first = 0; first < x.size(0); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, x.size(0) - first);
+  for (std::int64_t first = 0; first < x.size(0); first += kRowsAtOnce) {
+    const std::int64_t count = std::min(kRowsAtOnce, x.size(0) - first);
     phi.narrow(0, first, count).copy_(model_->linear_features(x.narrow(0, first, count))[0]);
   }
   return phi;
@@ -259,9 +256,9 @@ NeighbourProcess::Sums NeighbourProcess::sums_of(const NeighbourSearch& search, 
                                                  const NeighbourSearch::Admits& admits) const {
   const std::int64_t width = features_ + 1;
   Sums sums{at::zeros({width, width}, at::kDouble), at::zeros({width}, at::kDouble)};
-  for (std::int64_t first = 0; first < rows.size(0); first += kBlock) {
+  for (std::int64_t first = 0; first < rows.size(0); first += kRowsAtOnce) {
     const auto of_block = [&](std::int64_t q, std::int64_t row) { return admits(first + q, row); };
-    const Whitened block = whiten(search, rows.narrow(0, first, std::min(kBlock, rows.size(0) - first)),
+    const Whitened block = whiten(search, rows.narrow(0, first, std::min(kRowsAtOnce, rows.size(0) - first)),
                                   admits ? NeighbourSearch::Admits(of_block) : admits);
     sums.precision += block.features.t().matmul(block.features);
     sums.right += block.features.t().mv(block.y);
@@ -290,8 +287,8 @@ std::vector<FunctionMoments> NeighbourProcess::left_out(const std::vector<std::i
   // rows that have neighbours in a cell, for each cell: in order
   std::vector<std::vector<std::int64_t>> told_by(cells.size());
   const int most_told = static_cast<int>(std::min<std::int64_t>(most_before(), size()));
-  for (std::int64_t first = 0; first < size(); first += kBlock) {
-    const std::int64_t count = std::min(kBlock, size() - first);
+  for (std::int64_t first = 0; first < size(); first += kRowsAtOnce) {
+    const std::int64_t count = std::min(kRowsAtOnce, size() - first);
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), first);
     const NeighbourSearch::Found found = before(x_.narrow(0, first, count), most_told, numbers);
@@ -375,7 +372,7 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
       learned_.mean.unsqueeze(1) + at::linalg_solve_triangular(learned_.factor.t(),
                                                                function_normals(count, width, seed).t().contiguous(),
                                                                true);  // (F + 1, S)
-  const at::Tensor order = shuffled(rows, seed), own = x.index_select(0, order).contiguous();
+  const at::Tensor order = order_by(seed, rows), own = x.index_select(0, order).contiguous();
   const at::Tensor phi = phi_of(own);
   // training rows and, after them, rows drawn
   const at::Tensor all_phi = at::cat({phi_, phi});
@@ -387,8 +384,8 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
   const NeighbourSearch among(kernel_, own, /*ordered=*/true);
 
   at::Tensor residual = at::empty({rows, count}, at::kDouble);  // r
-  for (std::int64_t first = 0; first < rows; first += kBlock) {
-    const std::int64_t many = std::min(kBlock, rows - first);
+  for (std::int64_t first = 0; first < rows; first += kRowsAtOnce) {
+    const std::int64_t many = std::min(kRowsAtOnce, rows - first);
     const at::Tensor some = own.narrow(0, first, many);
     std::vector<std::int64_t> before(static_cast<std::size_t>(many));
     std::iota(before.begin(), before.end(), first);

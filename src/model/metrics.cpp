@@ -11,6 +11,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "likelihood/special.h"
 
 namespace ick {
 namespace {
@@ -22,8 +23,6 @@ constexpr std::size_t kPitBins = 10;
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
-
-double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 double correlation(std::span<const double> a, std::span<const double> b) {
   const double mean_a = mean_of(a), mean_b = mean_of(b);

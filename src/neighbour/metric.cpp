@@ -11,14 +11,14 @@ namespace ick {
 namespace {
 
 // A parameter of a factor by its name: its numbers, or null.
-struct Numbers {
+struct FactorNumbers {
   const double* at = nullptr;
   int count = 0;
 
   double operator()(int i) const { return count == 1 ? at[0] : at[i]; }
 };
 
-Numbers parameter(const Factor& f, const double* theta, std::string_view name) {
+FactorNumbers parameter(const Factor& f, const double* theta, std::string_view name) {
   const double* at = theta + f.first_parameter;
   for (const ParameterDeclaration& each : f.row->parameters) {
     const int count = size_of(each.shape, f.structure);
@@ -56,7 +56,7 @@ void add_circle(Columns& to, const std::vector<double>& values, double frequency
 void add_levels(Columns& to, const Factor& f, const double* theta, const std::vector<double>& codes) {
   constexpr double kApart = 3.0;  // how far levels that have nothing in common are, as for lengthscales of one
   constexpr int kFew = 16;
-  const Numbers loading = parameter(f, theta, "loading"), variance = parameter(f, theta, "variance");
+  const FactorNumbers loading = parameter(f, theta, "loading"), variance = parameter(f, theta, "variance");
   const int levels = f.structure.levels, rank = f.structure.rank;
   const auto size = [&](int level) {
     double sum = variance(level);
@@ -86,7 +86,7 @@ void add_levels(Columns& to, const Factor& f, const double* theta, const std::ve
 void add_factor(Columns& to, const Factor& f, const double* theta, const at::Tensor& x) {
   const at::Tensor inputs = Kernel::embed(f, x).contiguous();
   const int count = f.structure.inputs;
-  const Numbers lengthscale = parameter(f, theta, "lengthscale");
+  const FactorNumbers lengthscale = parameter(f, theta, "lengthscale");
   switch (f.row->spectrum) {
     case Spectrum::gaussian:
     case Spectrum::student:
@@ -102,8 +102,8 @@ void add_factor(Columns& to, const Factor& f, const double* theta, const at::Ten
       for (int d = 0; d < count; ++d) add_circle(to, column(inputs, d), 1.0 / parameter(f, theta, "period")(d), 1.0);
       return;
     case Spectrum::gaussian_mixture: {  // by how fast it falls at first
-      const Numbers weight = parameter(f, theta, "weight"), mean = parameter(f, theta, "mean"),
-                    scale = parameter(f, theta, "scale");
+      const FactorNumbers weight = parameter(f, theta, "weight"), mean = parameter(f, theta, "mean"),
+                          scale = parameter(f, theta, "scale");
       for (int d = 0; d < count; ++d) {
         double sum = 0.0, curvature = 0.0;
         for (int c = 0; c < f.structure.components; ++c) {

@@ -14,8 +14,8 @@ __extension__ using Wide = unsigned __int128;
 
 // From 1e-4 on "%.10g" has no exponent, and below this limit nothing is rounded up to an eleventh digit.
 constexpr double kLeast = 1e-4, kLimit = 9999999999.5;
-constexpr std::array<double, 15> kPowersOfTen = {1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3,
-                                                 1e4,  1e5,  1e6,  1e7,  1e8, 1e9, 1e10};
+constexpr std::array<double, 15> kTenDigitPowers = {1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3,
+                                                    1e4,  1e5,  1e6,  1e7,  1e8, 1e9, 1e10};
 constexpr std::array<std::uint64_t, 14> kPowersOfFive = {
     1, 5, 25, 125, 625, 3125, 15625, 78125, 390625, 1953125, 9765625, 48828125, 244140625, 1220703125};
 
@@ -40,7 +40,7 @@ char* write_ten_digits(double value, char* to) {
   const int b = static_cast<int>(bits >> 52) - 1023;
   const std::uint64_t m = (bits & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
   int e = (b * 78913) >> 18;
-  e += size >= kPowersOfTen[static_cast<std::size_t>(e + 5)];
+  e += size >= kTenDigitPowers[static_cast<std::size_t>(e + 5)];
 
   // n = size 10^k = m 5^k / 2^s, k = 9 - e, rounded half to even: all bits are at hand, s is from 19 to 53
   const int k = 9 - e, s = 52 - b - k;

@@ -33,12 +33,12 @@ at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& 
   return 0.5 * kLog2Pi + (factor.diagonal().log().sum() + 0.5 * whitened.square().sum() / count) / n;
 }
 
-namespace {
-
 std::vector<double> numbers_of(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous();
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
+
+namespace {
 
 std::vector<FusedTerm> fused_terms(const Kernel& kernel, const at::Tensor& x) {
   std::vector<FusedTerm> terms;

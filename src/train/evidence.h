@@ -20,6 +20,8 @@ namespace ick {
 at::Tensor exact_evidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                           const at::Tensor& log_noise);
 
+std::vector<double> numbers_of(const at::Tensor& tensor);  // in the order of its rows
+
 // The same of rows that stay, by the fast path: its derivatives are found along with it. `kernel` has one member. The
 // one above is what it is tested against.
 class FusedEvidence;

@@ -10,24 +10,13 @@
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/seed.h"
+#include "train/epochs.h"
+#include "train/evidence.h"
 #include "train/known_slopes.h"
 
 namespace ick {
 
 namespace {
-
-std::vector<double> numbers_of(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous();
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
-
-at::Tensor shuffled(std::int64_t count, std::uint64_t seed) {
-  at::Tensor order = at::arange(count, at::kLong);
-  std::int64_t* const at = order.data_ptr<std::int64_t>();
-  Random random(seed);
-  for (std::int64_t i = count - 1; i > 0; --i) std::swap(at[i], at[random.below(i + 1)]);
-  return order;
-}
 
 // Equal numbers for rows with equal values in these columns of x (n, D), and how many there are.
 std::pair<std::vector<std::int64_t>, std::int64_t> numbers_by_value(const at::Tensor& x,
@@ -68,7 +57,7 @@ std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const
 NeighbourEvidence::NeighbourEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
                                      const at::Tensor& weights, const at::Tensor& error, std::uint64_t seed)
     : kernel_(kernel, share), columns_(y.dim() == 1 ? 1 : static_cast<int>(y.size(1))) {
-  const at::Tensor order = shuffled(x.size(0), seed_for(seed, "order of rows"));
+  const at::Tensor order = at::tensor(shuffled(x.size(0), seed_for(seed, "order of rows")), at::kLong);
   x_ = x.index_select(0, order).contiguous();
   inputs_ = kernel_.inputs_of(x_);
   y_ = numbers_of(y.index_select(0, order));

@@ -9,7 +9,7 @@
 namespace ick {
 namespace {
 
-MapOptions exact(MapKind kind, std::int64_t features) {
+MapOptions exact_of(MapKind kind, std::int64_t features) {
   MapOptions options;
   options.kind = kind;
   options.features = features;
@@ -24,11 +24,11 @@ TEST(Composite, SumPutsFeaturesSideBySide) {
     const std::string formula =
         kind == MapKind::fourier ? "periodic(x) + periodic(t) + cosine(u)" : "rbf(x) + periodic(t) + matern32(u)";
     const Kernel kernel = feature_kernel(formula, 2);
-    const at::Tensor joined = (*make_feature_map(kernel, x, exact(kind, 12)))(x).detach();
+    const at::Tensor joined = (*make_feature_map(kernel, x, exact_of(kind, 12)))(x).detach();
     at::Tensor total;
     std::int64_t first = 0;
     for (std::size_t t = 0; t < 3; ++t) {
-      const auto part = make_feature_map(kernel.term(t), x, exact(kind, 12));
+      const auto part = make_feature_map(kernel.term(t), x, exact_of(kind, 12));
       const at::Tensor z = (*part)(x).detach();
       EXPECT_TRUE(at::equal(joined.narrow(2, first, part->features()), z));
       first += part->features();
@@ -42,23 +42,23 @@ TEST(Composite, SumPutsFeaturesSideBySide) {
 TEST(Composite, SumIsCloseToTheSumOfKernels) {
   const at::Tensor x = feature_rows(60, 2, 3.0);
   const Kernel kernel = feature_kernel("rbf(x) * periodic(t) + matern52(u, v) + linear(x, t)", 2);
-  EXPECT_LT(covariance_miss(*make_feature_map(kernel, x, exact(MapKind::nystrom, 60)), x), 1e-7);
+  EXPECT_LT(covariance_miss(*make_feature_map(kernel, x, exact_of(MapKind::nystrom, 60)), x), 1e-7);
 }
 
 TEST(Composite, TermsDrawApart) {
   const at::Tensor x = feature_rows(50, 3, 2.0);
   const Kernel kernel =
       kernel_on("rbf(x, t, lengthscale=1) + rbf(x, t, lengthscale=1)", x, kFeatureColumns, kFeatureLevels);
-  const at::Tensor z = (*make_feature_map(kernel, x, exact(MapKind::fourier, 20)))(x).detach();
+  const at::Tensor z = (*make_feature_map(kernel, x, exact_of(MapKind::fourier, 20)))(x).detach();
   EXPECT_GT(largest(z.narrow(2, 0, 20) - z.narrow(2, 20, 20)), 1e-2) << "the same draws twice would not average out";
 }
 
 TEST(Composite, ReportNamesTheParts) {
   const at::Tensor x = feature_rows(50, 4, 2.0);
   const Kernel kernel = feature_kernel("rbf(x) + periodic(t) * matern32(u)");
-  const auto joint = make_feature_map(kernel, x, exact(MapKind::nystrom, 12));
+  const auto joint = make_feature_map(kernel, x, exact_of(MapKind::nystrom, 12));
   EXPECT_EQ(joint->report().name, "nystrom (grid, 12 points) + nystrom (k-means, 12 points)");
-  const auto chained = make_chained_map(kernel, x, exact(MapKind::nystrom, 12));
+  const auto chained = make_chained_map(kernel, x, exact_of(MapKind::nystrom, 12));
   EXPECT_EQ(chained->report().name,
             "nystrom (grid, 12 points) + nystrom (one period, 12 points) . nystrom (grid, 12 points)");
   EXPECT_EQ(chained->features(), 24);
@@ -66,7 +66,7 @@ TEST(Composite, ReportNamesTheParts) {
 
 TEST(Composite, OwnParametersOfAllParts) {
   const at::Tensor x = feature_rows(50, 5, 2.0);
-  MapOptions options = exact(MapKind::nystrom, 9);
+  MapOptions options = exact_of(MapKind::nystrom, 9);
   options.train_points = true;
   const auto map = make_feature_map(feature_kernel("rbf(x) + matern32(x, t)", 2), x, options);
   ASSERT_EQ(map->own_parameters().size(), 2U);
@@ -79,17 +79,17 @@ TEST(Composite, OwnParametersOfAllParts) {
 TEST(Composite, ChainOfOneKernelIsThatKernelsMap) {
   const at::Tensor x = feature_rows(50, 6, 2.0);
   const Kernel kernel = feature_kernel("matern32(x)", 2);
-  EXPECT_TRUE(at::equal((*make_chained_map(kernel, x, exact(MapKind::nystrom, 9)))(x),
-                        (*make_feature_map(kernel, x, exact(MapKind::nystrom, 9)))(x)));
+  EXPECT_TRUE(at::equal((*make_chained_map(kernel, x, exact_of(MapKind::nystrom, 9)))(x),
+                        (*make_feature_map(kernel, x, exact_of(MapKind::nystrom, 9)))(x)));
 }
 
 TEST(Composite, ChainMultipliesElementByElement) {
   const at::Tensor x = feature_rows(50, 7, 2.0);
   const Kernel kernel = feature_kernel("matern32(x) * periodic(t)", 2);
   const auto part = [&](std::size_t f) {
-    return (*make_feature_map(kernel.factor(0, f), x, exact(MapKind::nystrom, 9)))(x).detach();
+    return (*make_feature_map(kernel.factor(0, f), x, exact_of(MapKind::nystrom, 9)))(x).detach();
   };
-  const at::Tensor chained = (*make_chained_map(kernel, x, exact(MapKind::nystrom, 9)))(x).detach();
+  const at::Tensor chained = (*make_chained_map(kernel, x, exact_of(MapKind::nystrom, 9)))(x).detach();
   EXPECT_TRUE(at::equal(chained, part(0) * part(1)));
 }
 
@@ -97,7 +97,7 @@ TEST(Composite, ChainNeedsAsManyFeaturesEach) {
   at::Tensor x = feature_rows(50, 8, 2.0);
   x.select(1, 1).fill_(1.5);
   const Kernel kernel = kernel_on("rbf(x) * rbf(t)", x, kFeatureColumns, kFeatureLevels);
-  EXPECT_EQ(message_of<UsageError>([&] { make_chained_map(kernel, x, exact(MapKind::nystrom, 9)); }),
+  EXPECT_EQ(message_of<UsageError>([&] { make_chained_map(kernel, x, exact_of(MapKind::nystrom, 9)); }),
             "chained maps need as many features each, found 9 and 1");
 }
 
@@ -109,8 +109,8 @@ TEST(Composite, ChainIsNotTheProductAndTheJointMapIs) {
   const at::Tensor k = kernel.matrix(x, x).detach()[0];
   double chained_before = 0.9, joint_before = 1.0, diagonal_before = 0.25;
   for (const std::int64_t p : {16, 64, 128}) {
-    const at::Tensor chained = gram((*make_chained_map(kernel, x, exact(MapKind::nystrom, p)))(x))[0];
-    const at::Tensor joint = gram((*make_feature_map(kernel, x, exact(MapKind::nystrom, p)))(x))[0];
+    const at::Tensor chained = gram((*make_chained_map(kernel, x, exact_of(MapKind::nystrom, p)))(x))[0];
+    const at::Tensor joint = gram((*make_feature_map(kernel, x, exact_of(MapKind::nystrom, p)))(x))[0];
     const double of_chained = frobenius_miss(chained, k), of_joint = frobenius_miss(joint, k);
     const double diagonal = chained.diagonal().mean().item<double>();
     RecordProperty("p" + std::to_string(p), "chained " + std::to_string(of_chained) + " joint " +

@@ -12,15 +12,6 @@
 namespace ick {
 namespace {
 
-MapOptions exact(std::int64_t features, Placement placement = Placement::automatic, std::uint64_t seed = 0) {
-  MapOptions options;
-  options.features = features;
-  options.placement = placement;
-  options.dtype = at::kDouble;
-  options.seed = seed;
-  return options;
-}
-
 at::Tensor column(const at::Tensor& values) { return values.reshape({-1, 1}); }
 
 // z = L^-1 k(Z, x) for points of the test's own choosing.

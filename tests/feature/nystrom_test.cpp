@@ -11,14 +11,6 @@
 namespace ick {
 namespace {
 
-MapOptions exact(std::int64_t features, Placement placement = Placement::automatic) {
-  MapOptions options;
-  options.features = features;
-  options.placement = placement;
-  options.dtype = at::kDouble;
-  return options;
-}
-
 // Points at every row: K reproduced to the jitter. With A = K + j I, K - K A^-1 K = j (I - j A^-1), so no entry is off
 // by more than j = 1e-8 of the mean diagonal; the factor 3 leaves room for rounding.
 TEST(Nystrom, FullRankReproducesTheKernelToTheJitter) {

@@ -13,7 +13,7 @@
 namespace ick {
 namespace {
 
-constexpr int kCases = 4000;
+constexpr int kTried = 4000;
 
 template <class T, std::size_t n>
 const T& pick(const std::array<T, n>& from, Random& random) {
@@ -142,7 +142,7 @@ void check_case(const Kernel& kernel, const at::Tensor& training, const at::Tens
 TEST(Property, FiniteFeaturesOrAClearError) {
   Random random(2024);
   std::array<Tally, 3> tallies;
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < kTried; ++i) {
     MapOptions options;
     options.kind = pick(std::array{MapKind::nystrom, MapKind::fourier, MapKind::hilbert}, random);
     const std::string formula = random_formula(random, options.kind != MapKind::nystrom);
@@ -176,9 +176,9 @@ TEST(Property, FiniteFeaturesOrAClearError) {
         "mapped_refused_gave_up_" + std::to_string(&each - tallies.data()),
         std::to_string(each.mapped) + " " + std::to_string(each.refused) + " " + std::to_string(each.gave_up));
   }
-  EXPECT_GT(tallies[0].mapped, kCases / 3);  // no training rows in a quarter of the cases
-  EXPECT_GT(tallies[1].mapped, kCases / 8);
-  EXPECT_GT(tallies[2].mapped, kCases / 20);  // four inputs, or a column twice, are common
+  EXPECT_GT(tallies[0].mapped, kTried / 3);  // no training rows in a quarter of the cases
+  EXPECT_GT(tallies[1].mapped, kTried / 8);
+  EXPECT_GT(tallies[2].mapped, kTried / 20);  // four inputs, or a column twice, are common
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ void add_all() {
   EXPECT_TRUE(added);
 }
 
-FitOptions quick() {
+FitOptions few_epochs() {
   FitOptions options;
   options.members = 2;
   options.epochs = 6;
@@ -73,7 +73,7 @@ TEST(Extend, AKernelHasTheNumbersOfItsFormula) {
 TEST(Extend, PartsOfOthersAreFittedSavedAndLoaded) {
   add_all();
   const Table table = generic_table(120);
-  FitOptions options = quick();
+  FitOptions options = few_epochs();
   options.likelihood = "tests_student";
   options.posterior = "tests_ensemble";
   const Fitted fitted = fit(table, "y ~ tests_mlp(a, b) * tests_rational(t) + tests_rational(s)", options);

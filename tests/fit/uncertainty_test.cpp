@@ -136,7 +136,7 @@ TEST(Calibrated, IntervalsCoverWhateverTheNoise) {
   EXPECT_LT(calibrated.width.at("0.5"), 0.8 * without.width.at("0.5"));
 }
 
-constexpr char kHybrid[] = "y ~ mlp(a, b, layers=[24]) * rbf(t, points=12) + mlp(c, s, layers=[16]) + linear(u)";
+constexpr char kWiderHybrid[] = "y ~ mlp(a, b, layers=[24]) * rbf(t, points=12) + mlp(c, s, layers=[16]) + linear(u)";
 
 FitOptions quick(const std::string& posterior) {
   FitOptions options;
@@ -153,7 +153,7 @@ class Posteriors : public testing::TestWithParam<std::string> {};
 // Better than the training mean and variance (msll below zero), with noise, calibration and support of its own.
 TEST_P(Posteriors, FitFromEndToEnd) {
   const Table training = generic_table(300), fresh = generic_table(300, 2);
-  const Fit fitted = fit_model(training, kHybrid, quick(GetParam()));
+  const Fit fitted = fit_model(training, kWiderHybrid, quick(GetParam()));
   const CompositePredictor& model = fitted.model;
   EXPECT_EQ(model.options.members, GetParam() == "laplace" ? 1 : 12);
   EXPECT_EQ(model.posterior->engine().name, GetParam());
@@ -177,7 +177,7 @@ TEST_P(Posteriors, KeepANoiseThatIsKnown) {
   FitOptions options = quick(GetParam());
   options.noise = 0.35;
   options.warm_start = false;
-  const CompositePredictor model = fit_model(generic_table(120), kHybrid, options).model;
+  const CompositePredictor model = fit_model(generic_table(120), kWiderHybrid, options).model;
   EXPECT_NEAR(model.noise * model.encoder.target_scaling.sd, 0.35, 1e-12);
 }
 
@@ -185,12 +185,12 @@ TEST_P(Posteriors, AreTheSameForTheSameSeed) {
   FitOptions options = quick(GetParam());
   options.warm_start = false;
   const Table table = generic_table(100);
-  const CompositePredictor first = fit_model(table, kHybrid, options).model,
-                           second = fit_model(table, kHybrid, options).model;
+  const CompositePredictor first = fit_model(table, kWiderHybrid, options).model,
+                           second = fit_model(table, kWiderHybrid, options).model;
   EXPECT_EQ(first_difference(first.model().state(), second.model().state()), "");
   EXPECT_EQ(first.predict(table).sd, second.predict(table).sd);
   options.seed = 3;
-  EXPECT_NE(fit_model(table, kHybrid, options).model.predict(table).sd, first.predict(table).sd);
+  EXPECT_NE(fit_model(table, kWiderHybrid, options).model.predict(table).sd, first.predict(table).sd);
 }
 
 // Interrupted before anything is trained, or while it is drawn: when resumed it starts anew and ends the same.
@@ -198,7 +198,7 @@ TEST_P(Posteriors, CanBeInterrupted) {
   FitOptions options = quick(GetParam());
   options.warm_start = false;
   const Table table = generic_table(100);
-  const Formula formula = parse_formula(kHybrid);
+  const Formula formula = parse_formula(kWiderHybrid);
   Checkpoint kept;
   FitHooks hooks;
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { kept = checkpoint; };

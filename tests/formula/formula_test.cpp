@@ -18,7 +18,7 @@ Formula formula(std::string target, bool log_target, Expression right) {
   return made;
 }
 
-std::string error_of(const std::string& text) {
+std::string formula_error(const std::string& text) {
   try {
     return "no error: " + print(parse_formula(text));
   } catch (const UsageError& error) {
@@ -100,7 +100,7 @@ TEST(Formula, EveryErrorNamesItsColumn) {
       {"y ~ rbf(\"ab", "9: found a quoted name without the closing \" expected"},
       {"größe ~ rbf(x, a=1e999)", "18: found \"1e999\" where a number within the range of a double was expected"},
   };
-  for (const auto& [text, message] : rows) EXPECT_EQ(error_of(text), "formula column " + message) << text;
+  for (const auto& [text, message] : rows) EXPECT_EQ(formula_error(text), "formula column " + message) << text;
 }
 
 TEST(Formula, PrintsWhatItsTableSays) {

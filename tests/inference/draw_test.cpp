@@ -69,8 +69,8 @@ class Draws : public testing::TestWithParam<LinearKind> {
 // Where all hidden layers are alike the draws are those of one Bayesian linear model. Members come in pairs, so that
 // half of them are independent; the mean of a pair is the posterior's.
 TEST_P(Draws, HaveTheLawOfThePosterior) {
-  constexpr std::int64_t kMembers = 8000, kPairs = kMembers / 2;
-  Model model = made_.model(options_of(kMembers));
+  constexpr std::int64_t kDrawn = 8000, kPairs = kDrawn / 2;
+  Model model = made_.model(options_of(kDrawn));
   make_alike(model);
   const at::Tensor f = drawn(model, GetParam(), made_, 3);
   const ModelCase& made = made_;
@@ -79,7 +79,7 @@ TEST_P(Draws, HaveTheLawOfThePosterior) {
   const auto [mean, covariance] = dense_posterior(gram(pairs, pairs)[0], known(made.rows).y);
   ASSERT_GT(covariance.diagonal().max().item<double>(), 0.1);
 
-  const at::Tensor even = f.slice(0, 0, kMembers, 2), odd = f.slice(0, 1, kMembers, 2);
+  const at::Tensor even = f.slice(0, 0, kDrawn, 2), odd = f.slice(0, 1, kDrawn, 2);
   EXPECT_LT(((even + odd) / 2.0 - mean).abs().max().item<double>(), 2e-4);  // float32
   EXPECT_GT((even - odd).abs().max().item<double>(), 0.5);
   for (std::int64_t i = 0; i < kRows; ++i) {

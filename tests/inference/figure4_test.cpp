@@ -18,7 +18,7 @@ namespace ick {
 namespace {
 
 constexpr double kNoise = 1e-3;
-constexpr char kFormula[] =
+constexpr char kFigure4[] =
     "y ~ mlp(x1, layers=512, activation=erf) * periodic(x2, period=fixed(6.283185307), lengthscale=fixed(0.2), "
     "variance=fixed(1), points=64)";
 
@@ -52,7 +52,7 @@ struct Differences {
 };
 
 Differences differences(LinearKind kind, std::int64_t members, std::uint64_t seed) {
-  const ModelCase made(kFormula, training_table());
+  const ModelCase made(kFigure4, training_table());
   const Dataset test = encode(test_table(), made.plan.encoder, true);
   ModelOptions options;
   options.members = members;

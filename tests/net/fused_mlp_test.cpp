@@ -12,7 +12,7 @@
 namespace ick {
 namespace {
 
-at::Tensor normals(at::IntArrayRef sizes, std::uint64_t seed) {
+at::Tensor float_normals(at::IntArrayRef sizes, std::uint64_t seed) {
   Random random(seed);
   at::Tensor all = at::empty(sizes, at::kFloat);
   for (std::int64_t i = 0; i < all.numel(); ++i) all.data_ptr<float>()[i] = static_cast<float>(random.normal());
@@ -34,7 +34,7 @@ at::Tensor turned_back(const float* columns, int rows, int count) {
 
 TEST(FloatRows, TurnThereAndBackFromEitherOrder) {
   for (const int rows : {1, 7, 8, 50, kChunkRows}) {
-    const at::Tensor x = normals({rows, 5}, 3), by_columns = normals({5, rows}, 4).t();
+    const at::Tensor x = float_normals({rows, 5}, 3), by_columns = float_normals({5, rows}, 4).t();
     for (const at::Tensor& each : {x, by_columns}) {
       FloatColumns columns = turned(each);
       for (int c = 0; c < 5; ++c) {
@@ -52,7 +52,7 @@ TEST(FloatRows, TurnThereAndBackFromEitherOrder) {
 TEST(FusedProduct, IsTheNaiveSum) {
   for (const auto& [m, rows, k] :
        {std::tuple{1, 8, 1}, {5, 16, 3}, {6, 24, 17}, {7, 40, 50}, {23, 57, 9}, {64, 3, 33}, {4, 256, 2}}) {
-    const at::Tensor a = normals({m, k}, 1), b = normals({rows, k}, 2);
+    const at::Tensor a = float_normals({m, k}, 1), b = float_normals({rows, k}, 2);
     const FloatColumns columns = turned(b);
     FloatColumns to = float_columns(m);
     fused_product(m, k, a.data_ptr<float>(), k, 1, columns.data(), rows, to.data());
@@ -68,7 +68,7 @@ TEST(FusedProduct, IsTheNaiveSum) {
 
 TEST(FusedOuter, IsTheNaiveSumOverRows) {
   for (const auto& [m, n, rows] : {std::tuple{1, 1, 1}, {3, 4, 8}, {4, 5, 17}, {7, 6, 50}, {2, 19, 256}}) {
-    const at::Tensor a = normals({rows, m}, 1), b = normals({rows, n}, 2);
+    const at::Tensor a = float_normals({rows, m}, 1), b = float_normals({rows, n}, 2);
     const at::Tensor to = at::full({m, n}, 7.0F);
     fused_outer(m, n, turned(a).data(), turned(b).data(), rows, to.data_ptr<float>());
     const at::Tensor expected = a.to(at::kDouble).t().matmul(b.to(at::kDouble));
@@ -90,12 +90,12 @@ TEST_P(FusedNetwork, EqualsAutogradInDoublePrecision) {
   std::vector<at::Tensor> weights, biases, d_weights, d_biases, exact_weights, exact_biases;
   std::vector<FusedLayer> layers;
   std::vector<FusedLayerGradient> gradients;
-  const at::Tensor x = normals({of.rows, of.widths[0]}, 11);
+  const at::Tensor x = float_normals({of.rows, of.widths[0]}, 11);
   at::Tensor h = x.to(at::kDouble);
   for (std::size_t l = 0; l + 1 < of.widths.size(); ++l) {
     const int in = of.widths[l], out = of.widths[l + 1];
-    weights.push_back(normals({in, out}, 20 + l) / std::sqrt(in));
-    biases.push_back(normals({out}, 40 + l));
+    weights.push_back(float_normals({in, out}, 20 + l) / std::sqrt(in));
+    biases.push_back(float_normals({out}, 40 + l));
     d_weights.push_back(at::full({in, out}, 7.0F));
     d_biases.push_back(at::full({out}, 7.0F));
     layers.push_back({weights[l].data_ptr<float>(), biases[l].data_ptr<float>(), in, out});
@@ -111,7 +111,7 @@ TEST_P(FusedNetwork, EqualsAutogradInDoublePrecision) {
     const FloatColumns columns = turned(x);
     const at::Tensor outputs = turned_back(network.forward(columns.data(), of.rows), of.rows, network.outputs());
     EXPECT_LT((outputs - h.detach()).abs().max().item<double>(), 5e-6);
-    const at::Tensor signal = normals({of.rows, network.outputs()}, 60);
+    const at::Tensor signal = float_normals({of.rows, network.outputs()}, 60);
     turn_in({signal.data_ptr<float>(), network.outputs()}, of.rows, network.outputs(), network.d_outputs());
     network.backward(gradients);
     if (twice == 0) (h * signal).sum().backward();
@@ -120,7 +120,7 @@ TEST_P(FusedNetwork, EqualsAutogradInDoublePrecision) {
       EXPECT_LT((d_weights[l] - exact_weights[l].grad()).abs().max().item<double>(), 3e-6 * scale) << "layer " << l;
       EXPECT_LT((d_biases[l] - exact_biases[l].grad()).abs().max().item<double>(), 3e-6 * scale) << "layer " << l;
     }
-    if (twice == 0) network.forward(turned(normals({kChunkRows, of.widths[0]}, 70)).data(), kChunkRows);
+    if (twice == 0) network.forward(turned(float_normals({kChunkRows, of.widths[0]}, 70)).data(), kChunkRows);
   }
 }
 

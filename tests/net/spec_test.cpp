@@ -17,7 +17,7 @@ NetworkSpec spec_of(const std::string& text, const Names& others = {}) {
   return make_network_spec(parse_expression(text).call, others);
 }
 
-std::string refusal(const std::string& text) {
+std::string spec_refusal(const std::string& text) {
   return message_of<UsageError>([&] { spec_of(text); });
 }
 
@@ -76,16 +76,16 @@ TEST(NetworkSpec, DotStandsForTheOthers) {
 }
 
 TEST(NetworkSpec, Refusals) {
-  EXPECT_EQ(refusal("mpl(a)"), "formula column 1: no network named \"mpl\"; did you mean \"mlp\"?");
-  EXPECT_EQ(refusal("rbf(a)"),
+  EXPECT_EQ(spec_refusal("mpl(a)"), "formula column 1: no network named \"mpl\"; did you mean \"mlp\"?");
+  EXPECT_EQ(spec_refusal("rbf(a)"),
             "formula column 1: no network named \"rbf\"; there are mlp, cnn, resnet, vit, deepvit and torchscript");
-  EXPECT_EQ(refusal("mlp(a, trees(b, n=0))"), "formula column 17: n must be a whole number from 1 to 1000");
-  EXPECT_EQ(refusal("mlp(a, trees(b, width=3))"),
+  EXPECT_EQ(spec_refusal("mlp(a, trees(b, n=0))"), "formula column 17: n must be a whole number from 1 to 1000");
+  EXPECT_EQ(spec_refusal("mlp(a, trees(b, width=3))"),
             "formula column 17: trees has no argument named \"width\"; it has n and depth");
-  EXPECT_EQ(refusal("mlp(a, trees())"), "formula column 8: trees has no column; name one, as in trees(x)");
-  EXPECT_EQ(refusal("cnn()"),
+  EXPECT_EQ(spec_refusal("mlp(a, trees())"), "formula column 8: trees has no column; name one, as in trees(x)");
+  EXPECT_EQ(spec_refusal("cnn()"),
             "formula column 1: cnn reads images, and no column says which; name it, as in cnn(image)");
-  EXPECT_EQ(refusal("cnn(photo, rotate=400deg)"),
+  EXPECT_EQ(spec_refusal("cnn(photo, rotate=400deg)"),
             "formula column 12: rotate = 400deg is not one number from 0 to 180deg, as in rotate=15deg");
 }
 

@@ -14,7 +14,7 @@
 namespace ick {
 namespace {
 
-using Numbers = std::vector<double>;
+using Deviates = std::vector<double>;
 
 // |residual| / sd where the model is wrong in every way: Student's t with 3 degrees, stretched to the right, centred
 // wrongly, with an sd that is sometimes half of what it should be.
@@ -23,14 +23,14 @@ double wrong_score(Random& random) {
   return std::abs((t > 0.0 ? 2.0 * t : t) - 0.3) / (random.below(3) == 0 ? 0.5 : 1.0);
 }
 
-Numbers wrong_scores(std::size_t count, Random& random) {
-  Numbers scores(count);
+Deviates wrong_scores(std::size_t count, Random& random) {
+  Deviates scores(count);
   for (double& score : scores) score = wrong_score(random);
   return scores;
 }
 
 // The definition: the smallest score that at least (n + 1) level scores do not exceed. The level is in hundredths.
-double by_definition(const Numbers& scores, std::int64_t hundredths) {
+double by_definition(const Deviates& scores, std::int64_t hundredths) {
   double smallest = std::numeric_limits<double>::infinity();
   for (const double candidate : scores) {
     const auto below = std::count_if(scores.begin(), scores.end(), [&](double score) { return score <= candidate; });
@@ -43,7 +43,7 @@ TEST(Calibration, IsTheDefinition) {
   Random random(3);
   int known = 0, unknown = 0;
   for (const std::size_t n : {1, 2, 3, 9, 10, 18, 19, 20, 50, 98, 99, 100, 137}) {
-    Numbers scores = wrong_scores(n, random);
+    Deviates scores = wrong_scores(n, random);
     if (n > 10) scores[4] = scores[7] = scores[9];  // ties
     const Calibration calibration(scores);
     EXPECT_EQ(calibration.rows(), std::ssize(scores));
@@ -82,7 +82,7 @@ TEST(Calibration, RowsNeeded) {
 TEST(Calibration, WholeRanksAreNotRoundedUp) {
   int whole = 0;
   for (std::int64_t n = 1; n < 2000; ++n) {
-    Numbers scores(static_cast<std::size_t>(n));
+    Deviates scores(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = static_cast<double>(i + 1);
     const Calibration calibration(scores);
     for (std::int64_t thousandths = 1; thousandths < 1000; ++thousandths) {
@@ -129,7 +129,7 @@ TEST(Calibration, KeepsItsPromise) {
 TEST(Calibration, ThinningNeverNarrowsAndCostsLittle) {
   Random random(23);
   for (const std::size_t n : {2000, 2001, 3999, 4000, 7919, 30011}) {
-    Numbers all = wrong_scores(n, random);
+    Deviates all = wrong_scores(n, random);
     const Calibration thinned(all);
     std::sort(all.begin(), all.end());
     EXPECT_EQ(thinned.rows(), std::ssize(all));
@@ -154,8 +154,8 @@ TEST(Calibration, ThinningNeverNarrowsAndCostsLittle) {
 // The Gaussian quantile or the largest score, whichever is larger.
 TEST(Calibration, TooFewRowsAreGaussianAtLeast) {
   EXPECT_NEAR(Calibration().half_width(0.95), 1.9599639845400545, 1e-14);
-  EXPECT_EQ(Calibration(Numbers{}).rows(), 0);
-  EXPECT_NEAR(Calibration(Numbers{}).half_width(0.5), 0.6744897501960817, 1e-14);
+  EXPECT_EQ(Calibration(Deviates{}).rows(), 0);
+  EXPECT_NEAR(Calibration(Deviates{}).half_width(0.5), 0.6744897501960817, 1e-14);
   const Calibration three({7.0, 5.0, 6.0});
   EXPECT_TRUE(three.knows(0.75));
   EXPECT_EQ(three.half_width(0.75), 7.0);
@@ -194,19 +194,19 @@ std::string refusal(Arguments... arguments) {
 
 TEST(Calibration, Refuses) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(refusal(Numbers{1.0, nan}),
+  EXPECT_EQ(refusal(Deviates{1.0, nan}),
             "calibration: score 2 is nan (expected |y - mean| / sd, a number from 0 upwards)");
-  EXPECT_EQ(refusal(Numbers{-0.5, 1.0}),
+  EXPECT_EQ(refusal(Deviates{-0.5, 1.0}),
             "calibration: score 1 is -0.5 (expected |y - mean| / sd, a number from 0 upwards)");
-  EXPECT_EQ(refusal(Numbers{1.0, nan}, 2),
+  EXPECT_EQ(refusal(Deviates{1.0, nan}, 2),
             "calibration: score 2 is nan (expected |y - mean| / sd, a number from 0 upwards)");
-  EXPECT_EQ(refusal(Numbers{2.0, 1.0}, 2), "calibration: the scores are not sorted (expected the smallest first)");
+  EXPECT_EQ(refusal(Deviates{2.0, 1.0}, 2), "calibration: the scores are not sorted (expected the smallest first)");
   for (const std::int64_t rows : {-1, 0, 1}) {
-    EXPECT_EQ(refusal(Numbers{1.0, 2.0}, rows),
+    EXPECT_EQ(refusal(Deviates{1.0, 2.0}, rows),
               "calibration: there are 2 scores of " + std::to_string(rows) +
                   " rows (expected at most one of each row, and none only of no rows)");
   }
-  EXPECT_EQ(refusal(Numbers{}, 5),
+  EXPECT_EQ(refusal(Deviates{}, 5),
             "calibration: there are 0 scores of 5 rows (expected at most one of each row, and none only of no rows)");
   for (const double level : {0.0, 1.0, -0.2, 90.0, nan}) {
     EXPECT_THROW(Calibration().half_width(level), UsageError) << level;
@@ -223,16 +223,16 @@ TEST(Calibration, OfBlocksHoldsForFurtherBlocks) {
   Random random(7);
   const auto block = [&] {
     const double scale = std::exp(random.normal());
-    Numbers scores(static_cast<std::size_t>(1 + random.below(40)));
+    Deviates scores(static_cast<std::size_t>(1 + random.below(40)));
     for (double& each : scores) each = scale * std::abs(random.normal());
     return scores;
   };
   double covered = 0.0;
   for (int r = 0; r < kRepetitions; ++r) {
-    std::vector<Numbers> blocks;
+    std::vector<Deviates> blocks;
     for (int b = 0; b < kBlocks; ++b) blocks.push_back(block());
     const double q = Calibration::of_blocks(blocks).half_width(0.9);
-    const Numbers further = block();
+    const Deviates further = block();
     for (const double score : further) covered += (score <= q ? 1.0 : 0.0) / static_cast<double>(further.size());
   }
   EXPECT_GT(covered / kRepetitions, 0.88);  // at least 0.9, with an sd of a hundredth
@@ -240,8 +240,8 @@ TEST(Calibration, OfBlocksHoldsForFurtherBlocks) {
 }
 
 TEST(Calibration, BlocksCountAlike) {
-  std::vector<Numbers> blocks(20, Numbers{1.0});
-  blocks[0] = Numbers(1000, 5.0);  // many rows of one place
+  std::vector<Deviates> blocks(20, Deviates{1.0});
+  blocks[0] = Deviates(1000, 5.0);  // many rows of one place
   const Calibration calibration = Calibration::of_blocks(blocks);
   EXPECT_EQ(calibration.blocks(), 20);
   EXPECT_EQ(calibration.rows(), 1019);
@@ -252,7 +252,7 @@ TEST(Calibration, BlocksCountAlike) {
 }
 
 TEST(Calibration, FewBlocksNeverMakeAnIntervalNarrower) {
-  const Calibration few = Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1, 0.2}));
+  const Calibration few = Calibration::of_blocks(std::vector<Deviates>(12, Deviates{0.1, 0.2}));
   EXPECT_TRUE(few.knows(0.9));
   EXPECT_NEAR(few.half_width(0.9), 1.6448536269514722, 1e-12);
   EXPECT_LE(few.half_width(0.9), few.half_width(0.95));
@@ -264,8 +264,8 @@ TEST(Calibration, BlocksAreWorthWhatTheyDifferBy) {
   constexpr int kBlocks = 40, kRows = 30;
   Random random(3);
   const auto effective = [&](double common) {
-    std::vector<Numbers> blocks(kBlocks, Numbers(kRows));
-    for (Numbers& block : blocks) {
+    std::vector<Deviates> blocks(kBlocks, Deviates(kRows));
+    for (Deviates& block : blocks) {
       const double shared = random.normal();
       for (double& each : block) {
         each = std::abs(std::sqrt(common) * shared + std::sqrt(1.0 - common) * random.normal());
@@ -293,8 +293,8 @@ TEST(Calibration, TooFewBlocksAreStudents) {
   // never narrower for a higher level, where an order statistic is followed by Student's distribution
   Random random(11);
   for (const int count : {2, 5, 12, 30}) {
-    std::vector<Numbers> blocks(static_cast<std::size_t>(count), Numbers(7));
-    for (Numbers& block : blocks) {
+    std::vector<Deviates> blocks(static_cast<std::size_t>(count), Deviates(7));
+    for (Deviates& block : blocks) {
       for (double& each : block) each = 2.0 * std::abs(random.normal());
     }
     const Calibration calibration = Calibration::of_blocks(blocks);
@@ -309,7 +309,7 @@ TEST(Calibration, TooFewBlocksAreStudents) {
 
 // 50 blocks calibrate 90%, where they may narrow, and are too few for 99%, where they may not.
 TEST(Calibration, ManyBlocksAreFewForAHighLevel) {
-  const Calibration fifty = Calibration::of_blocks(std::vector<Numbers>(50, Numbers{0.1, 0.2}));
+  const Calibration fifty = Calibration::of_blocks(std::vector<Deviates>(50, Deviates{0.1, 0.2}));
   EXPECT_EQ(fifty.half_width(0.9), 0.2);
   EXPECT_FALSE(fifty.knows(0.99));
   EXPECT_NEAR(fifty.half_width(0.99), 2.5758293035489004, 1e-12);
@@ -321,10 +321,10 @@ TEST(Calibration, SaysWhatAnIntervalRestsOn) {
   EXPECT_EQ(Calibration({1.0, 0.5, 1.6}).basis(0.9), Basis::own);  // the Gaussian has 1.645
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.9), Basis::widened);
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.75), Basis::calibrated);
-  EXPECT_EQ(Calibration(Numbers(9, 0.1)).basis(0.9), Basis::calibrated);
+  EXPECT_EQ(Calibration(Deviates(9, 0.1)).basis(0.9), Basis::calibrated);
   EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 0.3}}).basis(0.9), Basis::widened);  // one block is worth one row
   EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 3.0}}).basis(0.9), Basis::widened);
-  EXPECT_EQ(Calibration::of_blocks(std::vector<Numbers>(12, Numbers{0.1})).basis(0.9), Basis::calibrated);
+  EXPECT_EQ(Calibration::of_blocks(std::vector<Deviates>(12, Deviates{0.1})).basis(0.9), Basis::calibrated);
 }
 
 }  // namespace

@@ -22,6 +22,16 @@ namespace ick {
 inline const std::vector<std::string> kFeatureColumns = {"x", "t", "u", "v", "level", "lat", "lon"};
 inline const std::vector<int> kFeatureLevels = {0, 0, 0, 0, 4, 0, 0};
 
+// A map in float64.
+inline MapOptions exact(std::int64_t features, Placement placement = Placement::automatic, std::uint64_t seed = 0) {
+  MapOptions options;
+  options.features = features;
+  options.placement = placement;
+  options.dtype = at::kDouble;
+  options.seed = seed;
+  return options;
+}
+
 // Numbers between -range and range, levels 0 to 3, places between 70 degrees south and north. (n, 7)
 inline at::Tensor feature_rows(std::int64_t n, std::uint64_t seed, double range = 10.0) {
   Random random(seed_for(seed, "feature rows"));
