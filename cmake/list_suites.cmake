@@ -1,5 +1,6 @@
 # Asks a GoogleTest program for its suites and writes a file for ctest with one test per suite and label.
-# Run after linking: cmake -D folder=<prefix of the names> -D program=<file> -D output=<file> -P list_suites.cmake
+# Run after linking: cmake -D folder=<prefix of the names> -D program=<file> -D output=<file> -D timeout_fast=<seconds>
+#   -P list_suites.cmake
 set(ENV{ASAN_OPTIONS} detect_leaks=0)
 execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listing RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
@@ -26,7 +27,6 @@ foreach(line IN LISTS listing)
   endif()
 endforeach()
 
-set(timeout_fast 120)
 set(timeout_slow 3600)
 set(timeout_paper 86400)
 set(text "")
