@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "ick/base/error.h"
@@ -99,6 +100,14 @@ std::int64_t Random::below(std::int64_t count) {
   std::uint64_t draw = bits();
   while (draw < surplus) draw = bits();
   return static_cast<std::int64_t>(draw % range);
+}
+
+std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  Random random(seed);
+  for (std::int64_t i = count - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  return order;
 }
 
 std::uint64_t seed_for(std::uint64_t seed, std::string_view path) {

@@ -17,7 +17,6 @@
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
 #include "model/lower_factor.h"
-#include "train/epochs.h"
 
 namespace ick {
 
@@ -27,8 +26,15 @@ constexpr std::int64_t kRowsAtOnce = 4096;  // rows whitened or predicted at onc
 constexpr double kLeastVariance = 1e-12;    // of rows drawn before, which have no noise
 constexpr std::int64_t kFewColumns = 3;
 
-at::Tensor order_by(std::uint64_t seed, std::int64_t count) {
-  return at::tensor(shuffled(count, seed_for(seed, "order of neighbours")), at::kLong);
+// By the first product that has a distance, at the kernel's present parameters.
+at::Tensor order_of(const NeighbourKernel& kernel, const at::Tensor& x, std::uint64_t seed) {
+  const std::vector<double> theta = kernel.theta();
+  Coordinates points;
+  for (const std::vector<Factor>& product : kernel.kernel.terms()) {
+    points = coordinates_of(product, theta.data(), x);
+    if (points.size > 0) break;
+  }
+  return at::tensor(order_in_halves(points, x.size(0), seed_for(seed, "order of neighbours")), at::kLong);
 }
 
 at::Tensor rows_at(const at::Tensor& all,
@@ -62,7 +68,8 @@ double NeighbourProcess::features_for(double rows, double columns, double terms)
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, std::uint64_t seed,
                                    const std::function<void()>& tick, Smooth smooth)
-    : NeighbourProcess(std::move(model), x, y, noise_variance, order_by(seed, x.size(0)), tick, smooth) {}
+    : NeighbourProcess(model, x, y, noise_variance,
+                       order_of(NeighbourKernel(model->kernel(), model->spec().share()), x, seed), tick, smooth) {}
 
 NeighbourProcess::NeighbourProcess(std::shared_ptr<const Model> model, const at::Tensor& x, const at::Tensor& y,
                                    const at::Tensor& noise_variance, const at::Tensor& order,
@@ -82,7 +89,7 @@ NeighbourProcess::NeighbourProcess(const NeighbourProcess& before, std::shared_p
     : model_(std::move(model)),
       kernel_(model_->kernel(), model_->spec().share()),
       features_(before.features_),
-      order_(order_by(seed, x.size(0))),
+      order_(order_of(kernel_, x, seed)),
       x_(before.x_),
       y_(before.y_),
       noise_(before.noise_),
@@ -372,7 +379,7 @@ at::Tensor NeighbourProcess::draws(const at::Tensor& x, std::int64_t count, std:
       learned_.mean.unsqueeze(1) + at::linalg_solve_triangular(learned_.factor.t(),
                                                                function_normals(count, width, seed).t().contiguous(),
                                                                true);  // (F + 1, S)
-  const at::Tensor order = order_by(seed, rows), own = x.index_select(0, order).contiguous();
+  const at::Tensor order = order_of(kernel_, x, seed), own = x.index_select(0, order).contiguous();
   const at::Tensor phi = phi_of(own);
   // training rows and, after them, rows drawn
   const at::Tensor all_phi = at::cat({phi_, phi});

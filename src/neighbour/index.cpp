@@ -7,6 +7,8 @@
 #include <nanoflann.hpp>
 #include <numeric>
 
+#include "ick/base/seed.h"
+
 namespace ick {
 
 namespace {
@@ -124,6 +126,56 @@ std::vector<std::int64_t> NeighbourIndex::nearest(const double* at, std::int64_t
   std::vector<std::int64_t> rows;
   for (const auto& [distance, row] : found) rows.push_back(row);
   return rows;
+}
+
+namespace {
+
+// Places of all rows along Morton's curve, whose bits are in turn those of the coordinates that spread most.
+std::vector<std::uint64_t> along_a_curve(const Coordinates& points, std::int64_t count) {
+  constexpr std::size_t kMostCoordinates = 3;
+  constexpr int kBits = 20;
+  const auto size = static_cast<std::size_t>(points.size);
+  std::vector<double> low(size, HUGE_VAL), range(size, 0.0);
+  for (std::size_t d = 0; d < size; ++d) {
+    double high = -HUGE_VAL;
+    for (std::size_t i = d; i < static_cast<std::size_t>(count) * size; i += size) {
+      low[d] = std::min(low[d], points.at[i]), high = std::max(high, points.at[i]);
+    }
+    range[d] = high - low[d];
+  }
+  std::vector<std::size_t> widest(size);
+  std::iota(widest.begin(), widest.end(), std::size_t{0});
+  std::stable_sort(widest.begin(), widest.end(), [&](std::size_t a, std::size_t b) { return range[a] > range[b]; });
+  widest.resize(std::min(size, kMostCoordinates));
+  // Cells are as wide in all of them: distances count alike.
+  const double cells = std::ldexp(1.0, kBits) - 1.0, scale = range[widest[0]] > 0.0 ? cells / range[widest[0]] : 0.0;
+  std::vector<std::uint64_t> places;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint64_t place = 0;
+    for (int bit = kBits - 1; bit >= 0; --bit) {
+      for (const std::size_t d : widest) {
+        const double at = points.at[static_cast<std::size_t>(i) * size + d] - low[d];
+        place = place << 1 | (static_cast<std::uint64_t>(scale * at) >> bit & 1);
+      }
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> order_in_halves(const Coordinates& points, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int64_t> order = shuffled(count, seed);
+  if (points.size == 0 || count <= kLeastRows) return order;
+  const std::vector<std::uint64_t> places = along_a_curve(points, count);
+  const auto earlier = [&](std::int64_t a, std::int64_t b) {
+    return std::pair(places[static_cast<std::size_t>(a)], a) < std::pair(places[static_cast<std::size_t>(b)], b);
+  };
+  for (std::int64_t end = count; end > kLeastRows; end = (end + 1) / 2) {
+    std::sort(order.begin() + (end + 1) / 2, order.begin() + end, earlier);
+  }
+  return order;
 }
 
 OrderedIndex::OrderedIndex(const Coordinates& points, std::int64_t count) {

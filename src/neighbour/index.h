@@ -33,7 +33,13 @@ class NeighbourIndex {
   std::unique_ptr<Graph> graph_;  // where a tree would look at nearly all rows
 };
 
-// Nearest rows among those before a row, rows being in an order of no meaning (shuffled): Vecchia's neighbours.
+// All rows in an order for conditionals on rows before them. Chance says which rows make the first half, the first quarter
+// and so on: whatever the number of rows before one, they lie all around it. What a half adds to the one before follows
+// Morton's curve through the coordinates: rows near each other are near in memory, and a row costs the same however many
+// there are.
+std::vector<std::int64_t> order_in_halves(const Coordinates& points, std::int64_t count, std::uint64_t seed);
+
+// Nearest rows among those before a row, rows being in the order above or one of no meaning: Vecchia's neighbours.
 class OrderedIndex {
  public:
   explicit OrderedIndex(const Coordinates& points, std::int64_t count);

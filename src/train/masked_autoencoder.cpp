@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/epochs.h"
+#include "ick/base/seed.h"
 
 namespace ick {
 

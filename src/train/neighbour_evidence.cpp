@@ -10,7 +10,6 @@
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/seed.h"
-#include "train/epochs.h"
 #include "train/evidence.h"
 #include "train/known_slopes.h"
 

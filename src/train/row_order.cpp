@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "ick/base/seed.h"
-#include "train/epochs.h"
 
 namespace ick {
 

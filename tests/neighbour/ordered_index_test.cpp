@@ -56,5 +56,40 @@ TEST(OrderedIndex, FindsTheNearestRowsBefore) {
   }
 }
 
+// Every row once; which rows make a half is chance; inside what a half adds, the next row is nearer by far than one
+// drawn. Also along a line, and of points at one place.
+TEST(OrderInHalves, HalvesAreDrawnAndRowsInsideAreNearTheNext) {
+  constexpr std::int64_t kRows = 4000;
+  for (const int size : {1, 2, 5}) {
+    SCOPED_TRACE(size);
+    Random random(7);
+    Coordinates points;
+    points.size = size;
+    for (std::int64_t i = 0; i < size * kRows; ++i) points.at.push_back(random.normal());
+    const std::vector<std::int64_t> order = order_in_halves(points, kRows, 11), drawn = shuffled(kRows, 11);
+    const auto sorted = [](auto from, auto to) {
+      std::vector<std::int64_t> rows(from, to);
+      std::sort(rows.begin(), rows.end());
+      return rows;
+    };
+    for (const std::int64_t half : {4000, 2000, 1000, 500, 250}) {
+      EXPECT_EQ(sorted(order.begin(), order.begin() + half), sorted(drawn.begin(), drawn.begin() + half));
+    }
+    const auto apart = [&](const std::vector<std::int64_t>& rows) {
+      double sum = 0.0;
+      for (std::int64_t i = 2001; i < kRows; ++i) {
+        sum += std::sqrt(squared(points, rows[i], points.at.data() + rows[i - 1] * size));
+      }
+      return sum / (kRows - 2001);
+    };
+    EXPECT_LT(apart(order), (size == 1 ? 0.01 : size == 2 ? 0.1 : 0.6) * apart(drawn));
+  }
+  const Coordinates at_one_place{std::vector<double>(2 * kRows, 1.5), 2};
+  std::vector<std::int64_t> order = order_in_halves(at_one_place, kRows, 11);
+  std::sort(order.begin(), order.end());
+  for (std::int64_t i = 0; i < kRows; ++i) ASSERT_EQ(order[static_cast<std::size_t>(i)], i);
+  EXPECT_EQ(order_in_halves(Coordinates{}, kRows, 11), shuffled(kRows, 11));
+}
+
 }  // namespace
 }  // namespace ick

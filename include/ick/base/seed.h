@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace ick {
 
@@ -20,6 +21,9 @@ class Random {
  private:
   std::uint64_t state_;
 };
+
+// 0 .. count - 1 in an order of no meaning.
+std::vector<std::int64_t> shuffled(std::int64_t count, std::uint64_t seed);
 
 // A seed of its own for everything that draws, found by name: adding a consumer never shifts the draws of another.
 //   seed_for(7, "term1.date.periodic.period")
