@@ -26,15 +26,20 @@ constexpr std::int64_t kRowsAtOnce = 4096;  // rows whitened or predicted at onc
 constexpr double kLeastVariance = 1e-12;    // of rows drawn before, which have no noise
 constexpr std::int64_t kFewColumns = 3;
 
-// By the first product that has a distance, at the kernel's present parameters.
-at::Tensor order_of(const NeighbourKernel& kernel, const at::Tensor& x, std::uint64_t seed) {
+// Of the first product that has a distance, at the kernel's present parameters.
+Coordinates coordinates_of(const NeighbourKernel& kernel, const at::Tensor& x) {
   const std::vector<double> theta = kernel.theta();
   Coordinates points;
   for (const std::vector<Factor>& product : kernel.kernel.terms()) {
     points = coordinates_of(product, theta.data(), x);
     if (points.size > 0) break;
   }
-  return at::tensor(order_in_halves(points, x.size(0), seed_for(seed, "order of neighbours")), at::kLong);
+  return points;
+}
+
+at::Tensor order_of(const NeighbourKernel& kernel, const at::Tensor& x, std::uint64_t seed) {
+  const std::uint64_t own = seed_for(seed, "order of neighbours");
+  return at::tensor(order_in_halves(coordinates_of(kernel, x), x.size(0), own), at::kLong);
 }
 
 at::Tensor rows_at(const at::Tensor& all,
@@ -256,7 +261,14 @@ FunctionMoments NeighbourProcess::predict(const at::Tensor& x, const NeighbourSe
 FunctionMoments NeighbourProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
   const at::NoGradGuard no_grad;
   const int most = static_cast<int>(std::min<std::int64_t>(this->most(), size()));
-  return predict(x, (*search_)(x, most, {}, admits), most, learned_);
+  if (admits) return predict(x, (*search_)(x, most, {}, admits), most, learned_);
+  // Rows next to each other have neighbours in common, which are at hand then.
+  const at::Tensor order = at::tensor(order_along_curve(coordinates_of(kernel_, x), x.size(0)), at::kLong);
+  const at::Tensor own = x.index_select(0, order);
+  FunctionMoments found = predict(own, (*search_)(own, most), most, learned_);
+  at::Tensor back = at::empty_like(order);
+  back.index_put_({order}, at::arange(order.size(0), at::kLong));
+  return {found.mean.index_select(0, back), found.variance.index_select(0, back)};
 }
 
 NeighbourProcess::Sums NeighbourProcess::sums_of(const NeighbourSearch& search, const at::Tensor& rows,

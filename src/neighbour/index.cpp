@@ -154,8 +154,8 @@ std::vector<std::uint64_t> along_a_curve(const Coordinates& points, std::int64_t
     std::uint64_t place = 0;
     for (int bit = kBits - 1; bit >= 0; --bit) {
       for (const std::size_t d : widest) {
-        const double at = points.at[static_cast<std::size_t>(i) * size + d] - low[d];
-        place = place << 1 | (static_cast<std::uint64_t>(scale * at) >> bit & 1);
+        const double at = scale * (points.at[static_cast<std::size_t>(i) * size + d] - low[d]);
+        place = place << 1 | (static_cast<std::uint64_t>(std::min(std::max(0.0, at), cells)) >> bit & 1);
       }
     }
     places.push_back(place);
@@ -163,17 +163,29 @@ std::vector<std::uint64_t> along_a_curve(const Coordinates& points, std::int64_t
   return places;
 }
 
+// Sorts the rows in [from, to) by their places.
+template <class Iterator>
+void sort_by(const std::vector<std::uint64_t>& places, Iterator from, Iterator to) {
+  std::sort(from, to, [&](std::int64_t a, std::int64_t b) {
+    return std::pair(places[static_cast<std::size_t>(a)], a) < std::pair(places[static_cast<std::size_t>(b)], b);
+  });
+}
+
 }  // namespace
+
+std::vector<std::int64_t> order_along_curve(const Coordinates& points, std::int64_t count) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  if (points.size > 0) sort_by(along_a_curve(points, count), order.begin(), order.end());
+  return order;
+}
 
 std::vector<std::int64_t> order_in_halves(const Coordinates& points, std::int64_t count, std::uint64_t seed) {
   std::vector<std::int64_t> order = shuffled(count, seed);
   if (points.size == 0 || count <= kLeastRows) return order;
   const std::vector<std::uint64_t> places = along_a_curve(points, count);
-  const auto earlier = [&](std::int64_t a, std::int64_t b) {
-    return std::pair(places[static_cast<std::size_t>(a)], a) < std::pair(places[static_cast<std::size_t>(b)], b);
-  };
   for (std::int64_t end = count; end > kLeastRows; end = (end + 1) / 2) {
-    std::sort(order.begin() + (end + 1) / 2, order.begin() + end, earlier);
+    sort_by(places, order.begin() + (end + 1) / 2, order.begin() + end);
   }
   return order;
 }

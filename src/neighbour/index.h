@@ -33,6 +33,9 @@ class NeighbourIndex {
   std::unique_ptr<Graph> graph_;  // where a tree would look at nearly all rows
 };
 
+// All rows along Morton's curve through the coordinates that spread most: those next to each other are near.
+std::vector<std::int64_t> order_along_curve(const Coordinates& points, std::int64_t count);
+
 // All rows in an order for conditionals on rows before them. Chance says which rows make the first half, the first quarter
 // and so on: whatever the number of rows before one, they lie all around it. What a half adds to the one before follows
 // Morton's curve through the coordinates: rows near each other are near in memory, and a row costs the same however many
