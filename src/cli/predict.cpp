@@ -31,8 +31,6 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kBlock = 8192;  // rows that one thread has in hand
-
 struct PredictRequest {
   std::string model, data, out, format = "csv", prefix;
   PredictOptions wanted;
@@ -315,7 +313,7 @@ int run_predict(const PredictRequest& request) {
   const bool images = model.reads_images();
   if (!images) use_torch_threads(1);
   in_turn<Rows>(
-      images ? 1 : workers(), [&](Rows& some) { return stream.take(kBlock, some.from); },
+      images ? 1 : workers(), [&](Rows& some) { return stream.take(model.rows_at_once(), some.from); },
       [&](Rows& some) {
         if (!images) use_torch_threads(1);  // each thread has its own number
         predict_rows(request, model, stream, some);

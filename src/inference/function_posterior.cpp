@@ -11,12 +11,13 @@ namespace ick {
 
 namespace {
 
-// Hidden units of all members at once: 300 members get smaller blocks.
-std::int64_t block_of(const Dataset& rows, std::int64_t members) {
-  return rows.block(std::max<std::int64_t>(64, kPredictBlock / std::max<std::int64_t>(1, members / 8)));
+std::int64_t rows_of_members(std::int64_t members) {
+  return std::max<std::int64_t>(64, kPredictBlock / std::max<std::int64_t>(1, members / 8));
 }
 
 }  // namespace
+
+std::int64_t FunctionPosterior::rows_at_once() const { return rows_of_members(model().members()); }
 
 at::Tensor FunctionPosterior::members(const Batch& batch, const Likelihood& likelihood) const {
   const at::Tensor f = model()(batch).to(at::kDouble);
@@ -27,7 +28,7 @@ at::Tensor FunctionPosterior::members(const Batch& batch, const Likelihood& like
 FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows) {
   at::NoGradGuard no_grad;
   FunctionMoments all{at::empty({rows.size()}, at::kDouble), at::empty({rows.size()}, at::kDouble)};
-  const std::int64_t block = block_of(rows, posterior.model().members());
+  const std::int64_t block = rows.block(posterior.rows_at_once());
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const std::int64_t count = std::min(block, rows.size() - first);
     const FunctionMoments some = posterior.at(batch_of(rows, first, count), likelihood);
@@ -58,7 +59,7 @@ at::Tensor draws_at(const FunctionPosterior& posterior, const Likelihood& likeli
   at::Tensor all = at::empty({count, rows.size()}, at::kDouble);
   const std::int64_t block = posterior.draws_rows_together()
                                  ? std::max<std::int64_t>(1, rows.size())
-                                 : block_of(rows, std::max(count, posterior.model().members()));
+                                 : rows.block(rows_of_members(std::max(count, posterior.model().members())));
   for (std::int64_t first = 0; first < rows.size(); first += block) {
     const std::int64_t some = std::min(block, rows.size() - first);
     all.narrow(1, first, some).copy_(posterior.draws(batch_of(rows, first, some), likelihood, count, seed));

@@ -180,6 +180,10 @@ std::vector<ColumnInfo> CompositePredictor::known_levels() const {
   return known;
 }
 
+std::int64_t CompositePredictor::rows_at_once() const {
+  return std::max(Predictor::rows_at_once(), posterior->rows_at_once());
+}
+
 bool CompositePredictor::reads_images() const {
   return std::any_of(encoder.networks.begin(), encoder.networks.end(),
                      [](const NetworkInputs& each) { return each.image.has_value(); });

@@ -55,6 +55,9 @@ class FunctionPosterior {
     return {};
   }
 
+  // Rows that at() is asked for at once: fewer of many members, whose hidden units all take memory.
+  virtual std::int64_t rows_at_once() const;
+
   // What a model folder keeps of it besides the model's weights.
   virtual TensorState tensors() const { return {}; }
   virtual double amplitude() const { return 1.0; }     // v, what the prior variance is multiplied with

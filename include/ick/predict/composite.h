@@ -56,6 +56,7 @@ struct CompositePredictor : Predictor {
   double row_weight(const Table& table, std::int64_t row) const override;
   std::vector<ColumnInfo> known_levels() const override;
   bool reads_images() const override;
+  std::int64_t rows_at_once() const override;
   std::vector<std::string> support_names() const override;
   std::vector<ParameterValue> parameters() const override;
   double noise_sd() const override;

@@ -41,6 +41,7 @@ class Predictor {
   // Categories of which it knows only the levels of its training rows: `levels` are these.
   virtual std::vector<ColumnInfo> known_levels() const { return {}; }
   virtual bool reads_images() const { return false; }                    // which a table only names
+  virtual std::int64_t rows_at_once() const { return 8192; }             // to read, predict and write, that suit it
   virtual std::vector<std::string> support_names() const { return {}; }  // sources that support is told for
 
   // [draw][row], in the target's units. UsageError for classes.

@@ -38,6 +38,8 @@ class NeighbourPosterior : public FunctionPosterior {
     return process_->left_out(cell_of, folds);
   }
   bool draws_rows_together() const override { return true; }
+  // The more rows, the nearer are those that follow each other on the curve, and the more neighbours they share.
+  std::int64_t rows_at_once() const override { return 32'768; }
   TensorState tensors() const override { return process_->tensors(); }
   const NeighbourProcess& process() const { return *process_; }
 
