@@ -22,7 +22,7 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 4096;  // rows whitened or predicted at once
+constexpr std::int64_t kRowsAtOnce = 4096;  // that are whitened, or whose features are found
 constexpr double kLeastVariance = 1e-12;    // of rows drawn before, which have no noise
 constexpr std::int64_t kFewColumns = 3;
 

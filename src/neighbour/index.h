@@ -37,9 +37,9 @@ class NeighbourIndex {
 std::vector<std::int64_t> order_along_curve(const Coordinates& points, std::int64_t count);
 
 // All rows in an order for conditionals on rows before them. Chance says which rows make the first half, the first quarter
-// and so on: whatever the number of rows before one, they lie all around it. What a half adds to the one before follows
-// Morton's curve through the coordinates: rows near each other are near in memory, and a row costs the same however many
-// there are.
+// and so on: rows of the half before lie all around a row. What a half adds follows Morton's curve through the
+// coordinates, so that rows near each other are near in memory, and a row costs the same however many there are; of
+// these, a row has those before it that the curve has passed.
 std::vector<std::int64_t> order_in_halves(const Coordinates& points, std::int64_t count, std::uint64_t seed);
 
 // Nearest rows among those before a row, rows being in the order above or one of no meaning: Vecchia's neighbours.
