@@ -40,6 +40,7 @@ Dataset judged_training_rows(const Dataset& training, std::uint64_t seed) {
 // transformed target).
 struct Outcome : StageOutcome {
   Scaling training;           // of the targets it has seen
+  double spread = 0.0;        // of its members, see spread_of(); 0: not of a trained ensemble of numbers
   at::Tensor mean, variance;  // of the function at rows it has not seen; of classes the functions of members
 
   Outcome(const Stage& stage, const FunctionPosterior& posterior, const Dataset& unseen)
@@ -53,6 +54,9 @@ struct Outcome : StageOutcome {
     const Scaling& scaling = stage.encoder().target_scaling;
     mean = found.mean * scaling.sd + scaling.mean;
     variance = found.variance * (scaling.sd * scaling.sd);
+    const bool comparable = posterior.engine().trains && likelihood.link == Link::identity;
+    if (!comparable || stage.options().refit != Refit::yes) return;
+    spread = spread_of(stage.table(), stage.plan(), {posterior, stage.encoder()});
   }
 
   Outcome(const Checkpoint& from, bool classes) {
@@ -68,6 +72,7 @@ struct Outcome : StageOutcome {
     linear_share = number("linear_share");
     neighbours = number("neighbours") != 0.0;
     training = {number("training_mean"), number("training_sd")};
+    spread = number("spread");
     amplitude = number("amplitude");
     noise_variance = number("noise_variance");
     mean = find_tensor(from.tensors, "outcome.mean");
@@ -89,6 +94,7 @@ struct Outcome : StageOutcome {
                        {"outcome.neighbours", neighbours},
                        {"outcome.training_mean", training.mean},
                        {"outcome.training_sd", training.sd},
+                       {"outcome.spread", spread},
                        {"outcome.amplitude", amplitude},
                        {"outcome.noise_variance", noise_variance}});
     to.tensors.emplace_back("outcome.mean", mean);
@@ -271,7 +277,8 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
       hooks.checkpoint(whole);
     };
   }
-  if (plan.options.refit == Refit::yes && validated) {
+  bool refitted = plan.options.refit == Refit::yes && validated;
+  if (refitted) {
     const Likelihood& likelihood = likelihood_of(plan.options);
     const bool compared = posterior != nullptr && !engine.kernels_only && likelihood.link == Link::identity;
     const auto wild = [&](const Stage& of) {
@@ -296,6 +303,7 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
     } else {
       training += second->seconds() - stage->seconds(), waiting += second->waiting() - stage->waiting();
       posterior = first;
+      refitted = false;
       stage->open_rows_again();
     }
   }
@@ -304,6 +312,10 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   result.model.options = stage->model_options();
   result.model.posterior = posterior;
   result.model.likelihood = &likelihood_of(plan.options);
+  if (refitted && outcome.spread > 0.0) {
+    const double own = spread_of(table, plan, {*posterior, stage->encoder()});
+    if (own > 0.0) result.model.spread = std::max(1.0, outcome.spread / own);
+  }
   FitReport& report = result.report;
   if (classes) {
     finish_classes(plan, *stage, unseen, outcome, result);

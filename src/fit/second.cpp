@@ -13,9 +13,10 @@ namespace ick {
 
 namespace {
 
-constexpr double kWorse = 1.1;         // root mean square errors, of rows that the second has learned from
-constexpr double kFarther = 1.5;       // than the first erred in its own future
-constexpr std::int64_t kMoved = 1000;  // rows in the future of the second
+constexpr double kWorse = 1.1;            // root mean square errors, of rows that the second has learned from
+constexpr double kFarther = 1.5;          // than the first erred in its own future
+constexpr std::int64_t kMoved = 1000;     // rows in the future of the second
+constexpr std::int64_t kCompared = 1000;  // rows that both have learned from
 
 at::Tensor predicted(const Trained& model, const Likelihood& likelihood, const Dataset& rows) {
   const Scaling& scaling = model.encoder.target_scaling;
@@ -52,6 +53,23 @@ Table moved_rows(const Table& table, const FitPlan& plan, const std::string& tim
 }
 
 }  // namespace
+
+double spread_of(const Table& table, const FitPlan& plan, const Trained& model) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (plan.training[i]) rows.push_back(i);
+  }
+  const at::Tensor drawn = draw_rows(std::ssize(rows), kCompared, seed_for(plan.options.seed, "rows of both"));
+  std::vector<bool> some(static_cast<std::size_t>(table.rows), false);
+  for (std::int64_t i = 0; i < drawn.size(0); ++i) {
+    some[static_cast<std::size_t>(rows[static_cast<std::size_t>(drawn.data_ptr<std::int64_t>()[i])])] = true;
+  }
+  const Dataset both = open_rows(table, model.encoder, some, nullptr, plan.options.held_bytes);
+  const double scale = model.encoder.target_scaling.sd;
+  return moments_at(model.posterior, likelihood_of(plan.options), both).variance.median().item<double>() * scale *
+         scale;
+}
 
 std::string why_second_is_wrong(const Table& table, const FitPlan& plan, const Trained& first, const Trained& second,
                                 const at::Tensor& unseen) {

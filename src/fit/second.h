@@ -13,6 +13,10 @@ struct Trained {
   bool wild = false;
 };
 
+// How far members lie apart: the median variance of the function, in the target's units squared, at up to 1,000 of the
+// rows that both trainings learn from.
+double spread_of(const Table& table, const FitPlan& plan, const Trained& model);
+
 // Why the first model is better kept, a half sentence; empty where the second looks right. It looks wrong where
 // - it predicts validation rows, from which it has learned, worse than the first did, which had not;
 // - it and the first differ, in the future that begins with its last row, by far more than the first erred in the future of

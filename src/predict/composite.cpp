@@ -200,13 +200,27 @@ double CompositePredictor::noise_sd() const {
   return one_size ? noise * encoder.target_scaling.sd : std::numeric_limits<double>::quiet_NaN();
 }
 
+FunctionMoments CompositePredictor::predict_function(const Dataset& rows) const {
+  FunctionMoments found = moments_at(*posterior, *likelihood, rows);
+  if (spread != 1.0) found.variance = spread * found.variance;
+  return found;
+}
+
+// The functions of the posterior, as far from their mean as `spread` has them: (S, n)
+at::Tensor CompositePredictor::draw_functions(const Dataset& rows, const DrawOptions& wanted) const {
+  const at::Tensor drawn = draws_at(*posterior, *likelihood, rows, wanted.count, wanted.seed);
+  if (spread == 1.0) return drawn;
+  const at::Tensor mean = moments_at(*posterior, *likelihood, rows).mean;
+  return mean + std::sqrt(spread) * (drawn - mean);
+}
+
 std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, const DrawOptions& wanted) const {
   if (likelihood->has_classes()) throw UsageError("draws are of numbers; this model predicts classes");
   if (wanted.count < 1) throw UsageError("there must be at least one draw");
   const Dataset rows = encode(table, lenient(encoder), false);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = rows.select(index);
-  const at::Tensor f = draws_at(*posterior, *likelihood, some, wanted.count, wanted.seed);  // (S, m)
+  const at::Tensor f = draw_functions(some, wanted);  // (S, m)
   const bool identity = likelihood->link == Link::identity;
   const at::Tensor offset = some.row_offset();
   const at::Tensor mean = mean_at(*likelihood, offset.defined() ? f + offset : f);

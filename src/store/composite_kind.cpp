@@ -36,6 +36,7 @@ Json fitted_json(const CompositePredictor& model) {
   json["own_kernels"] = model.options.own_kernels;
   json["amplitude"] = model.posterior->amplitude();
   json["solved_noise"] = model.solved_noise;
+  json["spread"] = model.spread;
   json["calibration_rows"] = model.calibration.rows();
   json["calibration_blocks"] = model.calibration.blocks();
   json["calibration_effective"] = model.calibration.effective();
@@ -145,6 +146,7 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   CompositePredictor model;
   model.encoder = encoder_from_json(json.at("encoder"));
   model.noise = json.at("noise");
+  model.spread = json.value("spread", 1.0);
   model.options.members = json.at("members");
   model.options.seed = json.at("seed");
   model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();

@@ -98,5 +98,68 @@ TEST(Second, ASpoiledOneIsPutAside) {
   EXPECT_EQ(kept.model.predict(line()).upper, first.model.predict(line()).upper);
 }
 
+// Members of another posterior, drawn together in a second training: half as far from their mean.
+class Narrow : public FunctionPosterior {
+ public:
+  explicit Narrow(std::shared_ptr<const FunctionPosterior> of)
+      : FunctionPosterior(of->shared_model()), of_(std::move(of)) {}
+  const Engine& engine() const override { return engine_named("narrow"); }
+  FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
+    const FunctionMoments found = of_->at(batch, likelihood);
+    return {found.mean, 0.25 * found.variance};
+  }
+  at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
+                   std::uint64_t seed) const override {
+    const at::Tensor mean = of_->at(batch, likelihood).mean;
+    return mean + 0.5 * (of_->draws(batch, likelihood, count, seed) - mean);
+  }
+
+ private:
+  std::shared_ptr<const FunctionPosterior> of_;
+};
+
+// Its function's variance at the rows that the first training learns from, in the target's units squared.
+double median_variance(const CompositePredictor& model, const Table& table, const std::vector<bool>& rows) {
+  const double sd = model.encoder.target_scaling.sd;
+  const Dataset some = open_rows(table, model.encoder, rows);
+  const at::Tensor sorted = std::get<0>(moments_at(*model.posterior, *model.likelihood, some).variance.sort());
+  return sorted[(some.size() - 1) / 2].item<double>() * sd * sd;
+}
+
+TEST(Second, ItsMembersSpreadAsThoseOfTheFirst) {
+  Engine engine = engine_named("ensemble");
+  engine.name = "narrow";
+  engine.fit = [](Stage& stage, const StageRun& run) -> std::shared_ptr<const FunctionPosterior> {
+    const std::shared_ptr<const FunctionPosterior> posterior = engine_named("ensemble").fit(stage, run);
+    return run.before == nullptr ? posterior : std::make_shared<Narrow>(posterior);
+  };
+  add_engine(engine);
+  const Table table = line();
+  const std::string formula = "y ~ mlp(t, layers=8)";
+  FitOptions options;
+  options.epochs = 3, options.members = 4;
+  const FitPlan plan = plan_fit(table, parse_formula(formula), options);
+  options.refit = Refit::no;
+  const Fit first = fit_model(table, formula, options);
+  EXPECT_EQ(first.model.spread, 1.0);
+  options.refit = Refit::yes;
+  options.posterior = "narrow";
+  const CompositePredictor model = fit_model(table, formula, options).model;
+  const double before = median_variance(first.model, table, plan.training),
+               own = median_variance(model, table, plan.training);
+  EXPECT_GT(before, own);
+  EXPECT_NEAR(model.spread, before / own, 1e-9 * before / own);
+
+  // as many draws as members: their moments are those of the prediction
+  const Prediction p = model.predict(table);
+  const auto drawn = model.draw(table, {.count = 4, .seed = 5, .noise = false});
+  for (std::size_t i = 0; i < 300; i += 50) {
+    double mean = 0.0, square = 0.0;
+    for (const auto& each : drawn) mean += each[i] / 4.0, square += each[i] * each[i] / 4.0;
+    EXPECT_NEAR(mean, p.mean[i], 1e-4);
+    EXPECT_NEAR(std::sqrt(square - mean * mean), p.function_sd[i], 1e-3 * p.function_sd[i]);
+  }
+}
+
 }  // namespace
 }  // namespace ick

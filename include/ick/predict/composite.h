@@ -31,6 +31,10 @@ struct CompositePredictor : Predictor {
   // noise's variance over noise^2. `noise` is then that of a typical row.
   std::shared_ptr<const CompositePredictor> noise_model;
 
+  // What the posterior's variances are multiplied with. Members of a second training may lie closer together than those
+  // of the first, by which intervals are calibrated, for errors that are no smaller.
+  double spread = 1.0;
+
   double solved_noise = 1.0;  // sd that weights in closed form were solved with; `noise` may have come from other rows
 
   Calibration calibration;             // scores of intervals on rows the model had not seen
@@ -68,7 +72,7 @@ struct CompositePredictor : Predictor {
 
   // Mean and variance of the function (without noise; for links but the identity, of the mean of an observation) of
   // encoded rows, standardised: (n) each, in float64. Offsets of standardised targets are not in it.
-  FunctionMoments predict_function(const Dataset& rows) const { return moments_at(*posterior, *likelihood, rows); }
+  FunctionMoments predict_function(const Dataset& rows) const;
   // Probabilities of the classes, the mean over members: (n, C) in float64.
   at::Tensor predict_probabilities(const Dataset& rows) const;
   // The variance of the noise of these rows of a table, whose observations have the mean `mean` (n), standardised, with
@@ -86,6 +90,9 @@ struct CompositePredictor : Predictor {
   // Scores of some rows of the table, in its encoding, which may be more than fit into memory; DataError for none.
   Scores scores_of(const Table& table, const Dataset& rows) const;
   ClassScores class_scores_of(const Dataset& rows) const;
+
+ private:
+  at::Tensor draw_functions(const Dataset& rows, const DrawOptions& wanted) const;
 };
 
 // Whether a variance is the scale of its product, which is in the target's units, squared; those after the first of a
