@@ -91,16 +91,14 @@ std::string count_text(std::int64_t count, const std::string& word) {
 
 std::string uncalibrated_text(const Calibration& calibration, double level, bool classes) {
   const bool widened = calibration.basis(level) == Calibration::Basis::widened;
-  const std::string rows = calibration.blocks() > 0
-                               ? fmt::format("{} worth {:.0f} independent rows",
-                                             count_text(calibration.blocks(), "block"), calibration.effective())
-                               : count_text(calibration.rows(), "validation row");
+  const std::string rows = calibration.blocks() > 0 ? count_text(calibration.blocks(), "block")
+                                                    : count_text(calibration.rows(), "validation row");
   return fmt::format("{}: {} cannot calibrate {} of {}%, {} can",
                      classes   ? "of all classes"
                      : widened ? "wider than the model's own"
                                : "the model's own",
                      rows, classes ? "sets" : "an interval", number_text(100.0 * level),
-                     Calibration::rows_needed(level));
+                     calibration.needed(level));
 }
 
 std::string basis_name(const Calibration& calibration, double level, bool classes) {
@@ -263,6 +261,7 @@ void print_estimate(const FitEstimate& e, bool json) {
                           {"seconds_per_epoch", e.seconds_per_epoch},
                           {"seconds", e.seconds},
                           {"fold_seconds", e.fold_seconds},
+                          {"left_out_seconds", e.left_out_seconds},
                           {"settings", to_json(e.plan.options)}};
     fmt::print("{}\n", out.dump(2));
     return;
@@ -281,6 +280,10 @@ void print_estimate(const FitEstimate& e, bool json) {
         "              of which {} if neighbours are tried beside the networks, for networks trained without a "
         "part of the rows\n",
         duration_text(e.fold_seconds));
+  }
+  if (e.left_out_seconds > 0.0) {
+    fmt::print("              of which {} for intervals, from networks trained without parts of the rows\n",
+               duration_text(e.left_out_seconds));
   }
 }
 

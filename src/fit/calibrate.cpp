@@ -2,7 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
+
+#include "inference/beside.h"
+#include "inference/crossfit.h"
 
 namespace ick {
 
@@ -26,28 +32,56 @@ Calibration calibrated(const Table& table, const Split& split, const Dataset& ro
   return Calibration::of_blocks(blocks);
 }
 
-std::optional<LeftOutScores> left_out_scores(const Table& table, const Stage& stage, const CompositePredictor& model) {
-  if (!model.posterior->engine().kernels_only) return std::nullopt;
+bool may_retrain(const FitPlan& plan, std::int64_t rows) {
+  const auto& networks = plan.encoder.networks;
+  const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
+  return plan.options.refit == Refit::yes && count_of(plan.validation) > 0 && !images && rows <= kMostBeside &&
+         engine_named(plan.options.posterior).trains && !likelihood_of(plan.options).has_classes();
+}
+
+std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior& posterior, bool refitted) {
   const Dataset& rows = stage.training();
-  const std::optional<LeftOutParts> parts = stage.left_out_parts(rows, /*futures=*/true);
-  if (!parts) return std::nullopt;
-  const std::vector<FunctionMoments> found =
-      model.posterior->left_out(rows, parts->cell_of, parts->folds, stage.standard_noise() * stage.standard_noise());
-  if (found.empty()) return std::nullopt;
-  const Predictive predictive = model.predictive();
-  LeftOutScores scores;
-  for (std::size_t f = 0; f < found.size(); ++f) {
-    const Dataset some = rows.select(at::tensor(parts->folds[f].rows, at::kLong));
-    const at::Tensor noise = model.noise_variance(table, some, found[f].mean);
-    const Prediction p = model.in_units(found[f].mean, found[f].variance, noise, 0.9, some.row_offset());
-    const std::vector<double> y = model.observed(table, some);
-    std::vector<double>& of_fold = scores.scores.emplace_back();
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      if (std::isfinite(p.scale[i])) of_fold.push_back(predictive.conformity(y[i], p.location[i], p.scale[i]));
-    }
+  std::optional<Retrained> all;
+  if (posterior.engine().kernels_only) {
+    std::optional<LeftOutParts> parts = stage.left_out_parts(rows, /*futures=*/true);
+    if (!parts) return std::nullopt;
+    all.emplace(Retrained{std::move(*parts), {}});
+    const double s2 = stage.standard_noise() * stage.standard_noise();
+    all->found = posterior.left_out(rows, all->parts.cell_of, all->parts.folds, s2);
+  } else if (refitted && stage.hooks().ranks == nullptr && may_retrain(stage.plan(), rows.size())) {
+    all = leave_out_and_train(stage, posterior);
   }
-  scores.text = std::to_string(parts->folds.size()) + " " + parts->text;
-  return scores;
+  if (!all || all->found.empty()) return std::nullopt;
+  LeftOutRows left_out;
+  std::vector<std::int64_t> index;
+  std::vector<at::Tensor> mean, variance;
+  for (std::size_t part = 0; part < all->found.size(); ++part) {
+    const std::vector<std::int64_t>& of_part = all->parts.folds[part].rows;
+    index.insert(index.end(), of_part.begin(), of_part.end());
+    mean.push_back(all->found[part].mean), variance.push_back(all->found[part].variance);
+    left_out.sizes.push_back(std::ssize(of_part));
+  }
+  const Scaling& scaling = stage.encoder().target_scaling;
+  Unseen& unseen = left_out.unseen;
+  unseen.rows = rows.select(at::tensor(index, at::kLong));
+  unseen.mean = at::cat(mean) * scaling.sd + scaling.mean;
+  unseen.variance = at::cat(variance) * (scaling.sd * scaling.sd);
+  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
+  unseen.scaling = scaling;
+  left_out.at_random = all->at_random;
+  left_out.text = std::to_string(left_out.sizes.size()) + " " + all->parts.text;
+  return left_out;
+}
+
+Calibration calibrated(const LeftOutRows& left_out, const std::vector<double>& scores) {
+  std::vector<std::vector<double>> blocks;
+  auto next = scores.begin();
+  for (const std::int64_t size : left_out.sizes) {
+    if (blocks.empty() || !left_out.at_random) blocks.emplace_back();
+    std::copy_if(next, next + size, std::back_inserter(blocks.back()), [](double each) { return std::isfinite(each); });
+    next += size;
+  }
+  return left_out.at_random ? Calibration(blocks.front()) : Calibration::of_blocks(blocks);
 }
 
 }  // namespace ick

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ick/predict/composite.h"
+#include "fit/noise.h"
+#include "ick/predict/calibration.h"
 #include "inference/stage.h"
 
 namespace ick {
@@ -13,13 +14,19 @@ namespace ick {
 // exchangeable, those of one time, place or group only as blocks.
 Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores);
 
-// The same of parts of its own rows, left out in turn.
-struct LeftOutScores {
-  std::vector<std::vector<double>> scores;  // of each part
-  std::string text;                         // "24 futures of 14 d"
+// Parts of a model's own rows, as they are predicted when they are left out in turn.
+struct LeftOutRows {
+  Unseen unseen;                    // part after part
+  std::vector<std::int64_t> sizes;  // of the parts
+  bool at_random = false;           // rows were drawn one by one; else parts count
+  std::string text;                 // "24 futures of 14 d"
 };
-// None where rows are set apart one by one, or the model would have to be trained again for each part. `model` is
-// complete but for its calibration, the posterior of the rows of `stage`.
-std::optional<LeftOutScores> left_out_scores(const Table& table, const Stage& stage, const CompositePredictor& model);
+// Networks are trained again without parts after a second training, which leaves no rows that the model has not seen; up
+// to 50,000 rows, without images.
+bool may_retrain(const FitPlan& plan, std::int64_t rows);
+// Of kernels only in closed form; of networks, `refitted`, by one process. None where there are too few parts.
+std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior& posterior, bool refitted);
+// `scores` of its rows, not a number where there is none.
+Calibration calibrated(const LeftOutRows& left_out, const std::vector<double>& scores);
 
 }  // namespace ick

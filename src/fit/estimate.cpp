@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/calibrate.h"
 #include "fit/choices.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -155,7 +156,12 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
     const double epoch = engine.seconds(member, o, rows, n * (1.0 - 1.0 / kBesideFolds)).epoch;
     estimate.fold_seconds = runs * kBesideFolds * epoch * static_cast<double>(o.epochs);
   }
-  estimate.seconds = runs * once.all + estimate.fold_seconds;
+  if (may_retrain(plan, estimate.training_rows + estimate.validation_rows)) {  // with all rows but a fifth
+    constexpr double kTrainings = 5.0;
+    const double epoch = engine.seconds(model, o, rows, n * (1.0 - 1.0 / kTrainings)).epoch;
+    estimate.left_out_seconds = kTrainings * epoch * static_cast<double>(o.epochs);
+  }
+  estimate.seconds = runs * once.all + estimate.fold_seconds + estimate.left_out_seconds;
   return estimate;
 }
 

@@ -130,51 +130,93 @@ void finish_classes(const FitPlan& plan, const Stage& stage, const Dataset& unse
       score_classes({seen.data_ptr<std::int64_t>(), static_cast<std::size_t>(seen.numel())}, span_of(p), p.size(1));
 }
 
-// Noise, calibration, support: all that the unseen rows of the first stage tell about the model that is kept.
+// What is known of the variance of an observation, and what s^2 is multiplied with (undefined: one): (n) each, in the
+// target's units.
+std::pair<at::Tensor, at::Tensor> parts_of_variance(const CompositePredictor& model, const Table& table,
+                                                    const Unseen& of) {
+  at::Tensor known = of.variance, shape;
+  if (model.likelihood->link != Link::identity) {
+    const auto [base, slope] = noise_shape(*model.likelihood, of.mean);
+    known = known + base, shape = slope;
+  }
+  if (const at::Tensor error = of.rows.row_error(); error.defined()) {
+    known = known + error * (of.scaling.sd * of.scaling.sd);
+  }
+  if (model.noise_model != nullptr) shape = model.noise_shape_of(table, of.rows);
+  return {known, shape};
+}
+
+// Predictions of observations: location and scale of the target (of the transformed target), in its units, what was
+// observed, and weights.
+struct Judged {
+  at::Tensor location, scale;
+  std::vector<double> seen;
+  at::Tensor weights;
+
+  // `noise` as CompositePredictor has it, in the target's units.
+  Judged(const CompositePredictor& model, const Table& table, const Unseen& of, double noise)
+      : seen(model.observed(table, of.rows)), weights(of.rows.row_weights()) {
+    const auto [known, shape] = parts_of_variance(model, table, of);
+    const at::Tensor offset = of.rows.row_offset();
+    const bool shifted = offset.defined() && model.encoder.offset_in_target();
+    location = (shifted ? of.mean + offset * of.scaling.sd : of.mean).contiguous();
+    scale = (known + (shape.defined() ? noise * noise * shape : at::full_like(known, noise * noise))).sqrt();
+  }
+
+  // Not a number where the scale is not known.
+  std::vector<double> scores(const Predictive& predictive) const {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const double s = span_of(scale)[i];
+      all.push_back(std::isfinite(s) ? predictive.conformity(seen[i], span_of(location)[i], s) : NAN);
+    }
+    return all;
+  }
+};
+
+Unseen chosen(const Unseen& all, const at::Tensor& index) {
+  return {all.rows.subset(index), all.mean.index_select(0, index), all.variance.index_select(0, index),
+          all.y.index_select(0, index), all.scaling};
+}
+
+at::Tensor where_true(const at::Tensor& mask) { return mask.nonzero().select(1, 0).contiguous(); }
+
+// Noise, calibration, support: all that rows tell that were not seen, by the first stage or when they were left out.
 // `unseen_rows` are in the encoding of the first stage.
-void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
+void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage, bool refitted,
             const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
   CompositePredictor& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
-  Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}};
-  const Scaling& scaling = plan.encoder.target_scaling;
-  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
+  Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}, plan.encoder.target_scaling};
+  unseen.y = unseen.rows.targets() * unseen.scaling.sd + unseen.scaling.mean;
+  const std::optional<LeftOutRows> left_out = validated ? leave_out(stage, *model.posterior, refitted) : std::nullopt;
+  if (refitted && !left_out && outcome.spread > 0.0) {
+    const double own = spread_of(table, plan, {*model.posterior, stage.encoder()});
+    if (own > 0.0) model.spread = std::max(1.0, outcome.spread / own);
+  }
+  // Kernels only: the noise that the weights kept were solved with.
+  const bool solved = engine_named(o.posterior).kernels_only && stage.noise() > 0.0;
+  const Unseen& telling = left_out && !solved ? left_out->unseen : unseen;
 
-  at::Tensor shape, to_judge = at::ones({unseen.rows.size()}, at::kBool);
-  at::Tensor known_variance = unseen.variance;  // all but the noise that is to be found
-  if (model.likelihood->link != Link::identity) {
-    const auto [base, slope] = noise_shape(*model.likelihood, unseen.mean);
-    known_variance = known_variance + base;
-    shape = slope;
-  }
-  if (const at::Tensor error = unseen.rows.row_error(); error.defined()) {
-    known_variance = known_variance + error * (scaling.sd * scaling.sd);
-  }
+  at::Tensor to_judge = at::ones({telling.rows.size()}, at::kBool);
   if (!o.noise_formula.empty()) {
-    const at::Tensor learned = every_other(unseen.rows.size(), o.seed);
-    const at::Tensor index = learned.nonzero().select(1, 0).contiguous();
-    model.noise_model = fit_noise_model(table, plan.spec.formula.target, o,
-                                        {unseen.rows.subset(index), unseen.mean.index_select(0, index),
-                                         unseen.variance.index_select(0, index), unseen.y.index_select(0, index)},
-                                        hooks);
+    const at::Tensor learned = every_other(telling.rows.size(), o.seed);
+    model.noise_model =
+        fit_noise_model(table, plan.spec.formula.target, o, chosen(telling, where_true(learned)), hooks);
     model.noise = 1.0;
-    shape = model.noise_shape_of(table, unseen.rows);
-    to_judge = learned.logical_not().logical_and(shape.isfinite());
+    to_judge = learned.logical_not().logical_and(model.noise_shape_of(table, telling.rows).isfinite());
   }
-  const at::Tensor index = to_judge.nonzero().select(1, 0).contiguous();
-  const auto judged = [&](const at::Tensor& all) { return all.defined() ? all.index_select(0, index) : all; };
-  const at::Tensor mean = judged(unseen.mean), variance = judged(known_variance), y = judged(unseen.y);
-  const at::Tensor weights = judged(unseen.rows.row_weights()), offset = judged(unseen.rows.row_offset());
+  const Unseen judged = chosen(telling, where_true(to_judge));
+  const auto [known_variance, shape] = parts_of_variance(model, table, judged);
   // s has the target's units where the link is the identity, else it is a pure number.
   const double unit = model.likelihood->link == Link::identity ? outcome.training.sd : 1.0;
   double noise = o.noise;
-  // Kernels only: the noise that the weights kept were solved with.
-  const bool solved = engine_named(o.posterior).kernels_only && stage.noise() > 0.0;
   const double learned_noise = solved ? stage.noise() : outcome.noise;
   const bool known = learned_noise > 0.0 && (solved || !validated) && !shape.defined();
   if (noise == 0.0) {
-    noise = known ? learned_noise : fit_noise(mean, variance, y, judged(shape), unit, weights);
+    noise = known ? learned_noise
+                  : fit_noise(judged.mean, known_variance, judged.y, shape, unit, judged.rows.row_weights());
   }
   const double kept_sd = model.encoder.target_scaling.sd;
   model.noise = noise / kept_sd;
@@ -182,25 +224,25 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   model.support = make_support(model.model(), model.encoder, stage.training(), o.seed);
   if (!validated) return;
 
-  const at::Tensor noise_variance = shape.defined() ? noise * noise * judged(shape) : at::full_like(y, noise * noise);
-  const at::Tensor sd = (variance + noise_variance).sqrt();
-  const bool shifted = offset.defined() && model.encoder.offset_in_target();
-  const at::Tensor location = (shifted ? mean + offset * scaling.sd : mean).contiguous(), scale = sd.contiguous();
-  const std::vector<double> seen = model.observed(table, unseen.rows.subset(index));
   const Predictive predictive = model.predictive();
-  std::vector<double> scores;
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    scores.push_back(predictive.conformity(seen[i], span_of(location)[i], span_of(scale)[i]));
+  if (!left_out) {
+    unseen = judged;
+  } else if (model.noise_model != nullptr) {
+    unseen = chosen(unseen, where_true(model.noise_shape_of(table, unseen.rows).isfinite()));
   }
-  if (std::optional<LeftOutScores> parts = left_out_scores(table, stage, model)) {
-    model.calibration = Calibration::of_blocks(parts->scores);
-    result.report.calibrated_on = parts->text;
+  const Judged validation(model, table, unseen, noise);
+  if (left_out) {
+    const Judged parts(model, table, left_out->unseen, noise);
+    model.calibration = calibrated(*left_out, parts.scores(predictive));
+    result.report.calibrated_on = left_out->text;
   } else {
-    model.calibration = calibrated(table, *o.validation, unseen.rows.subset(index), scores);
+    model.calibration = calibrated(table, *o.validation, unseen.rows, validation.scores(predictive));
   }
-  result.report.validation = score(predictive, seen, span_of(location), span_of(scale),
-                                   {outcome.training.mean, shifted ? 0.0 : outcome.training.sd}, {},
-                                   weights.defined() ? span_of(weights) : std::span<const double>());
+  const bool shifted = model.encoder.offset && model.encoder.offset_in_target();
+  result.report.validation =
+      score(predictive, validation.seen, span_of(validation.location), span_of(validation.scale),
+            {outcome.training.mean, shifted ? 0.0 : outcome.training.sd}, {},
+            validation.weights.defined() ? span_of(validation.weights) : std::span<const double>());
 }
 
 // Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its
@@ -312,15 +354,11 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   result.model.options = stage->model_options();
   result.model.posterior = posterior;
   result.model.likelihood = &likelihood_of(plan.options);
-  if (refitted && outcome.spread > 0.0) {
-    const double own = spread_of(table, plan, {*posterior, stage->encoder()});
-    if (own > 0.0) result.model.spread = std::max(1.0, outcome.spread / own);
-  }
   FitReport& report = result.report;
   if (classes) {
     finish_classes(plan, *stage, unseen, outcome, result);
   } else {
-    finish(table, plan, hooks, *stage, unseen, outcome, result);
+    finish(table, plan, hooks, *stage, refitted, unseen, outcome, result);
   }
   report.options = plan.options;
   report.rows = table.rows;

@@ -10,11 +10,13 @@
 // The noise of an observation, learned from rows that a model has not seen.
 namespace ick {
 
-// A model's predictions of some rows of the table, in the target's units (of its logarithm for log targets).
+// Predictions of some rows of the table by models that had not seen them, in the target's units (of its logarithm for log
+// targets).
 struct Unseen {
   Dataset rows;               // y standardised
   at::Tensor mean, variance;  // of the function: (n) in float64; of classes the functions of members (E, n, C)
   at::Tensor y;               // (n)
+  Scaling scaling;            // by which targets and errors of rows are standardised
 };
 
 // The noise that makes the observations most likely: the minimum over t = log s^2 of

@@ -13,6 +13,7 @@
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
+#include "ick/kernel/table.h"
 #include "inference/left_out.h"
 
 namespace ick {
@@ -61,17 +62,26 @@ bool orders(const Column& column, const std::vector<bool>& rows) {
   return seen.size() >= kFewest;
 }
 
+// Its correlation goes to nothing with the distance.
+bool forgets(const KernelSpec& kernel) {
+  const KernelRow& row = find_kernel(kernel.name, kernel.sphere, kernel.position);
+  return row.spectrum == Spectrum::gaussian || row.spectrum == Spectrum::student ||
+         row.spectrum == Spectrum::gamma_mixture;
+}
+
 // Columns of times and places: those that kernels of the formula read, or else the table's own. What a formula leaves out
 // is there all the same: two formulas for one table are judged by the same rows.
 struct TimesAndPlaces {
   std::string time;
   std::vector<std::string> places;
   bool kernel_on_time = false, kernel_on_places = false;
+  bool reaches_ahead = false;  // a kernel on time that does not forget: a season, a line
 
   TimesAndPlaces(const ModelSpec& spec, const Table& table, const FitOptions& options, const std::vector<bool>& rows) {
     each_kernel(spec, [&](const KernelSpec& kernel) {
       for (const std::string& name : kernel.columns) {
         if (time.empty() && measures_time(table.column(name), options)) time = name;
+        if (name == time) reaches_ahead = reaches_ahead || !forgets(kernel);
         if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
       }
     });
@@ -163,7 +173,10 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
       }
     }
   }
-  const bool by_time = found.kernel_on_time || (!found.kernel_on_places && !time.empty());
+  // What forgets cannot be for the future: beside places it is for other places, on the days that there are.
+  const bool elsewhere =
+      found.kernel_on_time && found.kernel_on_places && !found.reaches_ahead && holdout.kind == Split::Kind::none;
+  const bool by_time = !elsewhere && (found.kernel_on_time || (!found.kernel_on_places && !time.empty()));
   if (by_time && held_among_others(table, time, held, others)) {
     split.kind = Split::Kind::random;
     reason = "drawn at random, because the rows held out lie in time among the others";
@@ -175,8 +188,10 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
   } else if (found.places.size() >= 2) {
     split.kind = Split::Kind::block;
     split.columns = found.places;
-    reason = found.kernel_on_places ? "blocked in space, because the formula has a kernel on place"
-                                    : "blocked in space, because the table has places, " + join_words(found.places);
+    reason = elsewhere ? "blocked in space, because the formula has a kernel on place, and nothing in it that reaches "
+                         "into the future"
+             : found.kernel_on_places ? "blocked in space, because the formula has a kernel on place"
+                                      : "blocked in space, because the table has places, " + join_words(found.places);
   } else {
     split.kind = Split::Kind::random;
     reason = "drawn at random, because neither the formula nor the table has times or places";

@@ -16,6 +16,20 @@ namespace {
 
 constexpr char kModelPrefix[] = "neighbours.model.";
 
+// (var r / k(x, x)) sum_t (k_t(x, x) - |z_t(x)|^2): (B), what features miss of the terms that neighbours carry, by the
+// share that these leave unknown. Residuals say what is left between rows. Far from all rows it is more: there features,
+// too, know nothing.
+at::Tensor missed_far_away(const Model& model, const ResidualProcess& residuals, const at::Tensor& x,
+                           const FunctionMoments& near) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor prior = residuals.unit * residuals.unit * residuals.model->prior_variance(x)[0];
+  const at::Tensor unknown = (near.variance / prior.clamp_min(1e-300)).clamp(0.0, 1.0);
+  const std::vector<at::Tensor> of_terms = model.residuals(x);
+  at::Tensor missed = at::zeros_like(unknown);
+  for (const std::size_t t : residuals.terms) missed = missed + of_terms[t].mean(0);
+  return unknown * missed.clamp_min(0.0);
+}
+
 class WithNeighbours : public FunctionPosterior {
  public:
   WithNeighbours(std::shared_ptr<const Model> model, ResidualProcess residuals)
@@ -26,15 +40,14 @@ class WithNeighbours : public FunctionPosterior {
   const Engine& engine() const override { return engine_named("ensemble"); }
 
   FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
-    const FunctionMoments of_networks = ensemble_->at(batch, likelihood), near = residuals_.at(batch.x);
-    return {of_networks.mean + near.mean, of_networks.variance + near.variance + missed_far_away(batch.x, near)};
+    return together(model(), residuals_, ensemble_->at(batch, likelihood), residuals_.at(batch.x), batch.x);
   }
 
   at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,
                    std::uint64_t seed) const override {
     const std::uint64_t own = seed_for(seed, "neighbours");
     const at::Tensor near = residuals_.process->draws(batch.x, count, own, independent_normals(batch, count, own));
-    const at::Tensor missed = missed_far_away(batch.x, residuals_.at(batch.x));
+    const at::Tensor missed = missed_far_away(model(), residuals_, batch.x, residuals_.at(batch.x));
     return ensemble_->draws(batch, likelihood, count, seed) + residuals_.unit * near +
            missed.sqrt() * independent_normals(batch, count, seed_for(seed, "far away"));
   }
@@ -48,20 +61,9 @@ class WithNeighbours : public FunctionPosterior {
     return all;
   }
 
- private:
-  // (var r / k(x, x)) sum_t (k_t(x, x) - |z_t(x)|^2): (B), what features miss of the terms that neighbours carry, by the
-  // share that these leave unknown. Residuals say what is left between rows. Far from all rows it is more: there features,
-  // too, know nothing.
-  at::Tensor missed_far_away(const at::Tensor& x, const FunctionMoments& near) const {
-    const at::NoGradGuard no_grad;
-    const at::Tensor prior = residuals_.unit * residuals_.unit * residuals_.model->prior_variance(x)[0];
-    const at::Tensor unknown = (near.variance / prior.clamp_min(1e-300)).clamp(0.0, 1.0);
-    const std::vector<at::Tensor> of_terms = model().residuals(x);
-    at::Tensor missed = at::zeros_like(unknown);
-    for (const std::size_t t : residuals_.terms) missed = missed + of_terms[t].mean(0);
-    return unknown * missed.clamp_min(0.0);
-  }
+  const ResidualProcess& residuals() const { return residuals_; }
 
+ private:
   std::shared_ptr<const FunctionPosterior> ensemble_;
   ResidualProcess residuals_;
 };
@@ -138,6 +140,24 @@ std::vector<std::size_t> terms_beside(const ModelSpec& spec) {
 FunctionMoments ResidualProcess::at(const at::Tensor& x, const NeighbourSearch::Admits& admits) const {
   const FunctionMoments found = process->at(x, admits);
   return {unit * found.mean, unit * unit * found.variance};
+}
+
+std::vector<FunctionMoments> ResidualProcess::left_out(const std::vector<std::int64_t>& cell_of,
+                                                       const std::vector<LeftOut>& folds) const {
+  std::vector<FunctionMoments> found = process->left_out(cell_of, folds);
+  for (FunctionMoments& each : found) each = {unit * each.mean, unit * unit * each.variance};
+  return found;
+}
+
+FunctionMoments together(const Model& model, const ResidualProcess& residuals, const FunctionMoments& of_networks,
+                         const FunctionMoments& near, const at::Tensor& x) {
+  return {of_networks.mean + near.mean,
+          of_networks.variance + near.variance + missed_far_away(model, residuals, x, near)};
+}
+
+const ResidualProcess* residuals_beside(const FunctionPosterior& posterior) {
+  const auto* const with = dynamic_cast<const WithNeighbours*>(&posterior);
+  return with == nullptr ? nullptr : &with->residuals();
 }
 
 ResidualProcess fit_residuals(const ModelSpec& spec, const std::vector<std::size_t>& terms, const Encoder& encoder,

@@ -31,7 +31,14 @@ struct ResidualProcess {
   double unit = 1.0;  // standardised units of the target
 
   FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;  // standardised
+  // At rows of each fold, given the residuals of all rows but those of its cells; see FunctionPosterior::left_out().
+  std::vector<FunctionMoments> left_out(const std::vector<std::int64_t>& cell_of,
+                                        const std::vector<LeftOut>& folds) const;
 };
+
+// mean of g + mean of r, with the variances of the formula above: moments of networks with those of neighbours at x.
+FunctionMoments together(const Model& model, const ResidualProcess& residuals, const FunctionMoments& of_networks,
+                         const FunctionMoments& near, const at::Tensor& x);
 
 // Parameters by marginal likelihood given neighbours, then conditioned on all rows. `residuals` (n) are standardised.
 // What the formula states of lengthscales and periods is held. A variance that it states is that of the whole term, of
@@ -45,6 +52,9 @@ std::shared_ptr<const FunctionPosterior> with_neighbours(std::shared_ptr<const M
 // The same from what tensors() kept; DataError when it is not whole. Null when nothing was kept.
 std::shared_ptr<const FunctionPosterior> restore_neighbours(std::shared_ptr<const Model> model, const Encoder& encoder,
                                                             const TensorState& tensors);
+
+// The residuals that neighbours predict; null for an ensemble without.
+const ResidualProcess* residuals_beside(const FunctionPosterior& posterior);
 
 // The trained ensemble, with neighbours where they are asked for or predict rows left out better.
 std::shared_ptr<const FunctionPosterior> ensemble_or_neighbours(Stage& stage, const StageRun& run);

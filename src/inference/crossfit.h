@@ -18,4 +18,17 @@ struct CrossFit {
 // be predicted, whose neighbours the model has seen. Undefined tensors when the rows are one group.
 CrossFit cross_fit(const Stage& stage, int folds);
 
+// Parts of a stage's training rows as they are predicted by models that were trained without them: parameters of kernels,
+// epochs and what was decided are the stage's, networks are trained anew, as many members as it has.
+struct Retrained {
+  LeftOutParts parts;
+  std::vector<FunctionMoments> found;  // at the rows of each part, standardised as the stage's targets are
+  bool at_random = false;              // rows were drawn one by one
+};
+
+// Parts are what validation rows are, a fifth of all at a time: rows drawn at random, groups, blocks; or futures, given
+// what comes before each. `posterior` is the stage's. None where there are too few of them, and of rows set apart by a
+// condition.
+std::optional<Retrained> leave_out_and_train(const Stage& stage, const FunctionPosterior& posterior);
+
 }  // namespace ick

@@ -15,13 +15,12 @@ namespace ick {
 
 namespace {
 
-constexpr std::size_t kMostFolds = 60;    // more blocks hardly change a quantile
-constexpr std::size_t kMostFutures = 24;  // each may need a tree of neighbours of its own
-constexpr std::int64_t kMostRows = 200;   // of a fold, that are predicted
-constexpr double kHistory = 0.5;          // of the range: what comes before all futures
-constexpr double kPeriods = 1.25;         // a season that was seen once, and where it meets itself
-constexpr double kUsualFuture = 0.1;      // of the range
-constexpr std::int64_t kLeastRows = 3;    // of a fold
+constexpr std::size_t kMostFolds = 60;   // more blocks hardly change a quantile
+constexpr std::int64_t kMostRows = 200;  // of a fold, that are predicted
+constexpr double kHistory = 0.5;         // of the range: what comes before all futures
+constexpr double kPeriods = 1.25;        // a season that was seen once, and where it meets itself
+constexpr double kUsualFuture = 0.1;     // of the range
+constexpr std::int64_t kLeastRows = 3;   // of a fold
 constexpr std::size_t kLeastFolds = 2;
 
 // Some of many rows, in order.
@@ -99,15 +98,15 @@ LeftOutParts parts_of(const Times& times, const Spans& spans, bool futures, std:
 }
 
 // Futures: in the second half of the range, and after a season has been seen. Else spans anywhere.
-std::optional<LeftOutParts> in_time(const Times& times, double length, double period, bool futures,
-                                    std::uint64_t seed) {
+std::optional<LeftOutParts> in_time(const Times& times, const LeftOutTime& wanted, std::uint64_t seed) {
+  double length = wanted.horizon;
   if (!(times.range() > 0.0)) return std::nullopt;
   if (length <= 0.0) length = kUsualFuture * times.range();
-  const double history = std::min(std::max(kHistory * times.range(), kPeriods * period),
+  const double history = std::min(std::max(kHistory * times.range(), kPeriods * wanted.period),
                                   times.range() - static_cast<double>(kLeastFolds) * length);
-  const double from = times.low + (futures ? std::max(history, kHistory * times.range()) : 0.0);
+  const double from = times.low + (wanted.futures ? std::max(history, kHistory * times.range()) : 0.0);
   if (times.high - from < static_cast<double>(kLeastFolds) * length * (1.0 - 1e-9)) return std::nullopt;
-  return parts_of(times, spans_between(times, from, length, kMostFutures), futures, seed);
+  return parts_of(times, spans_between(times, from, length, wanted.most), wanted.futures, seed);
 }
 
 // Cells of the grid that block(...) draws from, or groups; some of them where there are many.
@@ -151,7 +150,7 @@ std::optional<LeftOutParts> left_out_parts(const Table& table, const Split& spli
                                            LeftOutTime time, std::uint64_t seed) {
   std::optional<LeftOutParts> parts;
   if (split.kind == Split::Kind::last) {
-    parts = in_time({table.column(time_column_of(table, split)), rows}, time.horizon, time.period, time.futures, seed);
+    parts = in_time({table.column(time_column_of(table, split)), rows}, time, seed);
   } else if (split.kind == Split::Kind::block || split.kind == Split::Kind::group) {
     parts = blocks(table, split, rows, seed);
   }

@@ -22,9 +22,10 @@ struct LeftOutParts {
 
 // Spans of time, where rows are set apart by time.
 struct LeftOutTime {
-  double horizon = 0.0;  // length of a span in the unit of its column; 0: a tenth of the range
-  double period = 0.0;   // the longest one of the kernels on that column: futures should have seen it once
-  bool futures = true;   // each span given what comes before it; else given all other rows
+  double horizon = 0.0;   // length of a span in the unit of its column; 0: a tenth of the range
+  double period = 0.0;    // the longest one of the kernels on that column: futures should have seen it once
+  bool futures = true;    // each span given what comes before it; else given all other rows
+  std::size_t most = 24;  // spans
 };
 
 // In the way in which `split` sets rows apart; none for rows drawn one by one or by a condition, or too few of them.

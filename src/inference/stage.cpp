@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -43,6 +45,40 @@ double longest_period(const Model& model, const Encoder& encoder, const std::str
     }
   }
   return longest;
+}
+
+// Whether a column of numbers has one value in each group of rows with equal cells in `columns`.
+bool is_one_in_each(const Table& table, const std::vector<std::string>& columns, const Numbers& values,
+                    const std::vector<std::int64_t>& rows) {
+  std::map<std::pair<std::vector<double>, std::vector<std::string>>, double> known;
+  return std::all_of(rows.begin(), rows.end(), [&](std::int64_t row) {
+    std::pair<std::vector<double>, std::vector<std::string>> group;
+    for (const std::string& name : columns) {
+      const Column& column = table.column(name);
+      if (column.values.empty()) {
+        group.second.push_back(column.text[static_cast<std::size_t>(row)]);
+      } else {
+        group.first.push_back(std::isnan(column.values[row]) ? HUGE_VAL : column.values[row]);
+      }
+    }
+    return known.try_emplace(std::move(group), values[row]).first->second == values[row];
+  });
+}
+
+// Kernel columns of the places by which rows are set apart: those of blocks, and what is one in each group.
+std::vector<std::int64_t> kernel_columns_apart(const Table& table, const Encoder& encoder, const Split& split,
+                                               const std::vector<std::int64_t>& rows) {
+  std::vector<std::int64_t> found;
+  const bool groups = split.kind == Split::Kind::group;
+  if (!groups && (split.kind != Split::Kind::block || split.columns.size() < 2)) return found;
+  for (std::size_t d = 0; d < encoder.kernel_columns.size(); ++d) {
+    const std::string& name = encoder.kernel_columns[d].info.name;
+    const Numbers& values = table.column(name).values;
+    const bool own =
+        groups ? !values.empty() && is_one_in_each(table, split.columns, values, rows) : contains(split.columns, name);
+    if (own) found.push_back(static_cast<std::int64_t>(d));
+  }
+  return found;
 }
 
 }  // namespace
@@ -106,10 +142,11 @@ bool Stage::say_step(int step, double value, std::int64_t rows) const {
   return keep_going();
 }
 
-std::optional<LeftOutParts> Stage::left_out_parts(const Dataset& rows, bool futures) const {
+std::optional<LeftOutParts> Stage::left_out_parts(const Dataset& rows, bool futures, std::size_t most) const {
   const Split& split = *options().validation;
   LeftOutTime time;
   time.futures = futures;
+  if (most > 0) time.most = most;
   if (split.kind == Split::Kind::last) {
     const std::string column = time_column_of(table_, split);
     time.horizon = horizon_of(table_, plan_, column);
@@ -161,7 +198,7 @@ void Stage::warm_up() {
   log_noise_ = warm_start(
       *model_, encoder_, training_, likelihood_of(options()),
       elsewhere_ ? seed_for(options().seed, "elsewhere") : options().seed, [this] { return keep_going(); },
-      stated_log_noise());
+      stated_log_noise(), kernel_columns_apart(table_, encoder_, *options().validation, training_.rows));
   // The search may end elsewhere on another machine.
   if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);
   model_->place_maps(training_);

@@ -79,7 +79,8 @@ class Stage {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   // Parts of some of its rows, to be left out in turn as the plan sets validation rows apart; see left_out.h.
-  std::optional<LeftOutParts> left_out_parts(const Dataset& rows, bool futures) const;
+  // `most`: so many futures, 0 for as many as closed forms can afford.
+  std::optional<LeftOutParts> left_out_parts(const Dataset& rows, bool futures, std::size_t most = 0) const;
 
   std::function<void()> tick() const;                              // throws Interrupted when the user asks to stop
   void say(const std::string& what) const;                         // progress without numbers: "train, draws"

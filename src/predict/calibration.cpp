@@ -88,13 +88,6 @@ double effective_rows(const std::vector<std::vector<double>>& blocks, const Weig
   return count * count / sum;
 }
 
-// t with P(|T| <= t) = level, T of Student's distribution: P(|T| > t) = I_x(nu / 2, 1 / 2), x = nu / (nu + t^2)
-double student_half_width(double degrees, double level) {
-  constexpr double kFurthest = 1e6;
-  const auto inside = [&](double t) { return 1.0 - lower_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t)); };
-  return solve_increasing(inside, level, 0.0, kFurthest);
-}
-
 }  // namespace
 
 // The j-th kept of n > m scores is the ceil(j n / m)-th smallest, j = 1 .. m; the largest is always kept.
@@ -155,22 +148,21 @@ Calibration Calibration::of_blocks(const std::vector<std::vector<double>>& score
   return {std::move(kept), std::ssize(weighted), blocks, effective};
 }
 
-// Blocks: an order statistic as far as m rows have one. Beyond, the scores say what the sd is, about as well as m
-// squares of normal numbers would, and the model's own sd counts as kOwn more:
-//   q = t_nu sqrt((kOwn + m mean(score^2)) / nu),   nu = kOwn + m
+// The order statistic of m rows, as far as these have one. Of few blocks, and beyond: w / z says how much wider than the
+// model's own an interval should be, w the scores' quantile and z the Gaussian one, and counts as m rows; the model's own
+// counts as kOwn (credibility, Buehlmann and Gisler 2005):
+//   q = z sqrt((kOwn + m (w / z)^2) / (kOwn + m))
 double Calibration::of_blocks_half_width(double level) const {
   constexpr double kOwn = 8.0;
-  const double m = effective_, wanted = level * (m + 1.0) / m, most = m / (m + 1.0);
+  const double m = effective_, z = normal_quantile(0.5 + 0.5 * level);
   const auto n = static_cast<double>(scores_.size());
-  const double rank = std::ceil((std::min(wanted, most) - kSlack) * n);
-  double q = scores_[static_cast<std::size_t>(std::clamp(rank, 1.0, n)) - 1];
-  if (wanted > most) {
-    double squares = 0.0;
-    for (const double score : scores_) squares += score * score / n;
-    const double degrees = kOwn + m;
-    q = std::max(q, student_half_width(degrees, level) * std::sqrt((kOwn + m * squares) / degrees));
-  }
-  return blocks_ < kManyBlocks || !knows(level) ? std::max(q, normal_quantile(0.5 + 0.5 * level)) : q;
+  const auto score_at = [&](double share) {
+    return scores_[static_cast<std::size_t>(std::clamp(std::ceil((share - kSlack) * n), 1.0, n)) - 1];
+  };
+  double q = 0.0;
+  if (blocks_ >= kFewestBlocks) q = score_at(std::min(level * (m + 1.0) / m, m / (m + 1.0)));
+  if (!knows(level)) q = std::max(q, std::sqrt((kOwn * z * z + m * std::pow(score_at(level), 2)) / (kOwn + m)));
+  return blocks_ < kManyBlocks || !knows(level) ? std::max(q, z) : q;
 }
 
 double Calibration::half_width(double level) const {

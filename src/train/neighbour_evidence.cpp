@@ -32,9 +32,10 @@ std::pair<std::vector<std::int64_t>, std::int64_t> numbers_by_value(const at::Te
   return {std::move(numbers), std::ssize(known)};
 }
 
-// Columns that factors read, where there are several sets of them, and rows share values of a set. Levels are not among
-// them: another level is not predicted.
-std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const at::Tensor& x) {
+// Columns that factors read, where there are several sets of them, and rows share values of a set; with `apart` only those
+// among these. Levels are not among them: another level is not predicted.
+std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const at::Tensor& x,
+                                                     const std::vector<std::int64_t>& apart) {
   constexpr std::int64_t kEach = 4;  // rows that share a value, at least, on average
   std::vector<std::vector<std::int64_t>> sets, shared;
   for (const std::vector<Factor>& factors : kernel.terms()) {
@@ -45,6 +46,10 @@ std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const
   }
   for (const std::vector<std::int64_t>& columns : sets) {
     if (sets.size() < 2) break;
+    const bool of_these = std::all_of(columns.begin(), columns.end(), [&](std::int64_t column) {
+      return apart.empty() || std::find(apart.begin(), apart.end(), column) != apart.end();
+    });
+    if (!of_these) continue;
     auto [numbers, count] = numbers_by_value(x, columns);
     if (count > 1 && kEach * count <= x.size(0)) shared.push_back(std::move(numbers));
   }
@@ -54,7 +59,8 @@ std::vector<std::vector<std::int64_t>> shared_inputs(const Kernel& kernel, const
 }  // namespace
 
 NeighbourEvidence::NeighbourEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
-                                     const at::Tensor& weights, const at::Tensor& error, std::uint64_t seed)
+                                     const at::Tensor& weights, const at::Tensor& error, std::uint64_t seed,
+                                     const std::vector<std::int64_t>& apart)
     : kernel_(kernel, share), columns_(y.dim() == 1 ? 1 : static_cast<int>(y.size(1))) {
   const at::Tensor order = at::tensor(shuffled(x.size(0), seed_for(seed, "order of rows")), at::kLong);
   x_ = x.index_select(0, order).contiguous();
@@ -65,7 +71,9 @@ NeighbourEvidence::NeighbourEvidence(const Kernel& kernel, double share, const a
   const at::Tensor known = error.defined() ? error.index_select(0, order).to(at::kDouble) : at::zeros_like(slope);
   slope_ = numbers_of(slope);
   known_ = numbers_of(known * slope);
-  shared_ = shared_inputs(kernel, x_);
+  shared_ = shared_inputs(kernel, x_, apart);
+  all_differ_ = !apart.empty() && !shared_.empty();
+  if (shared_.empty() && !apart.empty()) shared_ = shared_inputs(kernel, x_, {});
 }
 
 void NeighbourEvidence::draw(std::int64_t count, int most, std::uint64_t seed) {
@@ -83,9 +91,9 @@ void NeighbourEvidence::draw(std::int64_t count, int most, std::uint64_t seed) {
   NeighbourSearch::Admits differs;
   if (!shared_.empty()) {
     differs = [&](std::int64_t q, std::int64_t row) {
-      const auto part = static_cast<std::size_t>(q) % (shared_.size() + 1);
-      if (part == 0) return true;
-      const std::vector<std::int64_t>& number = shared_[part - 1];
+      const auto part = static_cast<std::size_t>(q) % (shared_.size() + (all_differ_ ? 0 : 1));
+      if (part == shared_.size()) return true;
+      const std::vector<std::int64_t>& number = shared_[part];
       return number[static_cast<std::size_t>(row)] !=
              number[static_cast<std::size_t>(drawn[static_cast<std::size_t>(q)])];
     };

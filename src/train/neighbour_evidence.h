@@ -16,13 +16,17 @@ namespace ick {
 //
 // Where rows share inputs of a factor (a place that has a series, a day that all places have), the nearest rows are those
 // of the same place, and say nothing about other places. Conditionals given any rows are as true: in equal parts rows are
-// conditioned on all rows, and for each such factor on rows that differ from them in it.
+// conditioned on all rows, and for each such factor on rows that differ from them in it. Where new places are to be
+// predicted, all are conditioned on rows at other places: what lasts at a place and is nowhere in the formula would
+// otherwise be taken for its correlation in space.
 class NeighbourEvidence {
  public:
   // x (n, D), y (n) or (n, M) for the mean over M columns, in float64. `weights`, `error` (n) or undefined: row i has
-  // the noise (s^2 + error_i) / weights_i. `kernel` has one member and fuses.
+  // the noise (s^2 + error_i) / weights_i. `kernel` has one member and fuses. `apart`: columns of the places, where these
+  // are to be new.
   NeighbourEvidence(const Kernel& kernel, double share, const at::Tensor& x, const at::Tensor& y,
-                    const at::Tensor& weights, const at::Tensor& error, std::uint64_t seed);
+                    const at::Tensor& weights, const at::Tensor& error, std::uint64_t seed,
+                    const std::vector<std::int64_t>& apart = {});
 
   // Draws `count` rows (all, when there are fewer), each with its `most` neighbours at the kernel's present parameters.
   void draw(std::int64_t count, int most, std::uint64_t seed);
@@ -41,6 +45,7 @@ class NeighbourEvidence {
   std::vector<std::int64_t> groups_;               // (count, most + 1): neighbours, the row itself last
   std::vector<int> sizes_;                         // (count) of neighbours
   std::vector<std::vector<std::int64_t>> shared_;  // for each such factor, (n): equal numbers for equal inputs
+  bool all_differ_ = false;                        // no conditional is given rows with equal inputs
   int most_ = 0;
 };
 

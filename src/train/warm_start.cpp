@@ -191,7 +191,7 @@ constexpr std::int64_t kMostRows = 1 << 20, kMostNetworkRows = 20'000, kMostImag
 // The rows of the whole table as `kernel` sees them, with this stand-in for networks.
 NeighbourEvidence evidence_of_many(const Model& model, const Encoder& encoder, const Dataset& rows,
                                    const Likelihood& likelihood, std::uint64_t seed, StandIn stand_in,
-                                   const Kernel& kernel) {
+                                   const Kernel& kernel, const std::vector<std::int64_t>& apart = {}) {
   const std::int64_t most = model.spec().kernels_only() ? kMostRows
                             : rows.images.empty()       ? kMostNetworkRows
                                                         : kMostImageRows;
@@ -205,7 +205,8 @@ NeighbourEvidence evidence_of_many(const Model& model, const Encoder& encoder, c
           y,
           conjugate ? many.weights : at::Tensor(),
           conjugate ? many.error : at::Tensor(),
-          seed};
+          seed,
+          apart};
 }
 
 // From the whole table, by conditionals of some rows given their neighbours: from the best of `starts` on, in rounds,
@@ -344,7 +345,8 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likeliho
 }
 
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
-                  std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise) {
+                  std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise,
+                  const std::vector<std::int64_t>& apart) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
   const auto better = [](const Search& a, const Search& b) { return a.best.value < b.best.value; };
@@ -360,9 +362,9 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
     std::vector<std::vector<double>> starts = {each.best.x};
     for (std::vector<double>& scaled : scaled_starts(each.start, each.lengthscales))
       starts.push_back(std::move(scaled));
-    each.best =
-        search_by_neighbours(evidence_of_many(model, encoder, rows, likelihood, seed, each.stand_in, each.kernel),
-                             rows.size(), seed, each.kernel, starts, go_on, log_noise);
+    each.best = search_by_neighbours(
+        evidence_of_many(model, encoder, rows, likelihood, seed, each.stand_in, each.kernel, apart), rows.size(), seed,
+        each.kernel, starts, go_on, log_noise);
   }
   const Search& best = *std::min_element(searches.begin(), searches.end(), better);
   const Kernel& kernel = best.kernel;

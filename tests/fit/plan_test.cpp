@@ -341,6 +341,20 @@ TEST(Plan, EstimatesCountNetworksThatAreCrossFitted) {
   EXPECT_GT(estimate_fit(few, parse_formula("y ~ mlp(a) + rbf(t)"), options).fold_seconds, 0.0);
 }
 
+// Five trainings more, where there is a second one.
+TEST(Plan, EstimatesCountNetworksThatAreTrainedToCalibrate) {
+  const auto seconds = [&](const std::string& formula, Refit refit) {
+    FitOptions options;
+    options.refit = refit;
+    const FitEstimate found = estimate_fit(generic_table(600), parse_formula(formula), options);
+    EXPECT_GE(found.seconds, found.left_out_seconds);
+    return found.left_out_seconds;
+  };
+  EXPECT_GT(seconds("y ~ mlp(a, b)", Refit::yes), 0.0);
+  EXPECT_EQ(seconds("y ~ mlp(a, b)", Refit::no), 0.0);
+  EXPECT_EQ(seconds("y ~ matern32(t, s)", Refit::yes), 0.0);
+}
+
 // Each member holds five times its parameters at least: values, gradients, two moments, the best so far.
 TEST(Plan, BytesGrowWithRowsAndMembers) {
   const FitBytes bytes = bytes_of(planned("y ~ mlp(a, b, layers=[100]) * rbf(t, points=10)", {}));

@@ -283,14 +283,20 @@ TEST(Calibration, BlocksAreWorthWhatTheyDifferBy) {
   EXPECT_NEAR(Calibration::of_blocks({{1, 1}, {2, 2, 2}, {3}, {4, 4}, {5, 5, 5, 5}}).effective(), 5.0, 1e-9);
 }
 
-// t_nu sqrt((8 + m mean(score^2)) / nu), nu = 8 + m; quantiles of Student's distribution from scipy.stats.t.ppf
-TEST(Calibration, TooFewBlocksAreStudents) {
-  const Calibration one = Calibration::of_blocks({{0.1, 0.2, 3.0}});
+// sqrt((8 z^2 + m w^2) / (8 + m)), w the scores' quantile and z that of the normal distribution, from scipy.stats
+TEST(Calibration, TooFewBlocksCountBesideTheModelsOwn) {
+  Deviates scores;  // 0.03, 0.06 ... 3: of 100 rows of one block, which is worth one
+  for (int i = 1; i <= 100; ++i) scores.push_back(0.03 * i);
+  const Calibration one = Calibration::of_blocks({scores});
   EXPECT_FALSE(one.knows(0.9));
-  const double squares = (0.01 + 0.04 + 9.0) / 3.0;
-  EXPECT_NEAR(one.half_width(0.9), 1.8331129326536335 * std::sqrt((8.0 + squares) / 9.0), 1e-9);
-  EXPECT_NEAR(one.half_width(0.95), 2.2621571627409915 * std::sqrt((8.0 + squares) / 9.0), 1e-9);
-  // never narrower for a higher level, where an order statistic is followed by Student's distribution
+  const auto expected = [](double z, double w) { return std::sqrt((8.0 * z * z + w * w) / 9.0); };
+  EXPECT_NEAR(one.half_width(0.9), expected(1.6448536269514722, 2.7), 1e-9);
+  EXPECT_NEAR(one.half_width(0.95), expected(1.959963984540054, 2.85), 1e-9);
+  // rows far beyond the quantile do not count
+  Deviates heavy = scores;
+  for (int i = 95; i < 100; ++i) heavy[static_cast<std::size_t>(i)] = 50.0;
+  EXPECT_EQ(Calibration::of_blocks({heavy}).half_width(0.9), one.half_width(0.9));
+  // never narrower for a higher level, where an order statistic is followed by the mean of both
   Random random(11);
   for (const int count : {2, 5, 12, 30}) {
     std::vector<Deviates> blocks(static_cast<std::size_t>(count), Deviates(7));
@@ -322,7 +328,7 @@ TEST(Calibration, SaysWhatAnIntervalRestsOn) {
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.9), Basis::widened);
   EXPECT_EQ(Calibration({1.0, 0.5, 1.7}).basis(0.75), Basis::calibrated);
   EXPECT_EQ(Calibration(Deviates(9, 0.1)).basis(0.9), Basis::calibrated);
-  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 0.3}}).basis(0.9), Basis::widened);  // one block is worth one row
+  EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 0.3}}).basis(0.9), Basis::own);
   EXPECT_EQ(Calibration::of_blocks({{0.1, 0.2, 3.0}}).basis(0.9), Basis::widened);
   EXPECT_EQ(Calibration::of_blocks(std::vector<Deviates>(12, Deviates{0.1})).basis(0.9), Basis::calibrated);
 }

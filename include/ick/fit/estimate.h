@@ -16,6 +16,7 @@ struct FitEstimate {
   double seconds_per_epoch = 0.0;  // or step of L-BFGS
   double seconds = 0.0;            // in all, about; stopping early makes it less
   double fold_seconds = 0.0;       // of these, for networks trained without a part of the rows, if neighbours are tried
+  double left_out_seconds = 0.0;   // of these, for networks trained again to calibrate intervals on parts left out
 };
 
 FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,9 +17,9 @@ namespace ick {
 //   m = B^2 / sum_b (rho + (1 - rho) / n_b)
 // with rho the correlation, within blocks, of being inside an interval (Kish's effective sample size; B blocks cannot
 // show that rho is below 1 / B). q is the least score at or below which lies the share level (m + 1) / m, the mean over
-// blocks of their shares; with rho = 1 this is hierarchical conformal prediction (Dunn, Wasserman and Ramdas 2023). Where
-// m is too small for that, Student's t of what the scores say of the sd. With fewer than kManyBlocks blocks an interval
-// is never narrower than the Gaussian one.
+// blocks of their shares; with rho = 1 this is hierarchical conformal prediction (Dunn, Wasserman and Ramdas 2023). With
+// fewer than kFewestBlocks blocks, and where m is too small, the width is a mean of the model's own and of the scores'
+// quantile. With fewer than kManyBlocks blocks an interval is never narrower than the Gaussian one.
 class Calibration {
  public:
   Calibration() = default;  // without rows: intervals are Gaussian
@@ -32,7 +33,7 @@ class Calibration {
   static Calibration of_blocks(const std::vector<std::vector<double>>& scores);  // empty blocks do not count
 
   static constexpr std::size_t kMostScores = 2000;
-  static constexpr std::int64_t kManyBlocks = 20;
+  static constexpr std::int64_t kFewestBlocks = 9, kManyBlocks = 20;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t blocks() const { return blocks_; }                // 0: rows are exchangeable one by one
@@ -41,16 +42,22 @@ class Calibration {
 
   // Rows that an interval of this level takes: the least n with ceil((n + 1) level) <= n.
   static std::int64_t rows_needed(double level);
+  // Blocks that it takes, or rows, where these are not in blocks.
+  std::int64_t needed(double level) const {
+    return blocks_ > 0 ? std::max(kFewestBlocks, rows_needed(level)) : rows_needed(level);
+  }
   // Rows, or what blocks are worth, are enough for it.
-  bool knows(double level) const { return effective_ >= static_cast<double>(rows_needed(level)); }
+  bool knows(double level) const {
+    return (blocks_ == 0 || blocks_ >= kFewestBlocks) && effective_ >= static_cast<double>(rows_needed(level));
+  }
 
-  // q(level). Where there are too few rows, the Gaussian quantile or the largest score, whichever is larger.
+  // q(level). Of too few rows that are not in blocks, the Gaussian quantile or the largest score, whichever is larger.
   double half_width(double level) const;
 
   // What the interval of this level rests on.
   enum class Basis : std::uint8_t {
     own,         // the model's own distribution: rows are too few, and no score is larger
-    widened,     // the largest score of too few rows
+    widened,     // scores of too few rows or blocks, which are larger
     calibrated,  // rows, or blocks, are enough
   };
   Basis basis(double level) const;
