@@ -97,8 +97,7 @@ std::string uncalibrated_text(const Calibration& calibration, double level, bool
                      classes   ? "of all classes"
                      : widened ? "wider than the model's own"
                                : "the model's own",
-                     rows, classes ? "sets" : "an interval", number_text(100.0 * level),
-                     calibration.needed(level));
+                     rows, classes ? "sets" : "an interval", number_text(100.0 * level), calibration.needed(level));
 }
 
 std::string basis_name(const Calibration& calibration, double level, bool classes) {

@@ -48,7 +48,7 @@ std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior
     all.emplace(Retrained{std::move(*parts), {}});
     const double s2 = stage.standard_noise() * stage.standard_noise();
     all->found = posterior.left_out(rows, all->parts.cell_of, all->parts.folds, s2);
-  } else if (refitted && stage.hooks().ranks == nullptr && may_retrain(stage.plan(), rows.size())) {
+  } else if (refitted && may_retrain(stage.plan(), rows.size())) {
     all = leave_out_and_train(stage, posterior);
   }
   if (!all || all->found.empty()) return std::nullopt;

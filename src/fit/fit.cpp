@@ -16,6 +16,7 @@
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
 #include "ick/train/threads.h"
+#include "inference/beside.h"
 #include "inference/stage.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
@@ -285,6 +286,9 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
     const bool images = std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each.image; });
     if (!images && !engine.draws) use_torch_threads(1);
   };
+  FitHooks quiet_hooks = hooks;  // of a training that another one stands in for, where the fit is resumed
+  quiet_hooks.planned = {};
+  quiet_hooks.checkpoint = {};
   std::unique_ptr<Stage> stage;
   std::shared_ptr<const FunctionPosterior> posterior;
   Dataset unseen;  // by the first stage
@@ -302,6 +306,22 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
       const std::shared_ptr<const FunctionPosterior> second = engine.fit(*other, {});
       const double before = unseen_error(*posterior, likelihood, stage->validation());
       if (unseen_error(*second, likelihood, other->validation()) < before) {
+        stage = std::move(other);
+        posterior = second;
+      }
+    }
+    // What a smooth function in a network's place makes of a kernel that multiplies it need not suit the network.
+    const bool other_kernels = validated && engine.trains && !likelihood.has_classes() &&
+                               stage->training().size() <= kMostBeside && stage->has_unusual_lengthscales();
+    if (other_kernels) {
+      auto other = std::make_unique<Stage>(table, plan, plan.training, "train", quiet_hooks);
+      other->start_with_usual_lengthscales();
+      const std::shared_ptr<const FunctionPosterior> second = engine.fit(*other, {nullptr, stage.get()});
+      if (unseen_error(*second, likelihood, other->validation()) <
+          unseen_error(*posterior, likelihood, stage->validation())) {
+        other->remark(
+            "lengthscales of kernels that multiply networks are the usual ones, by which validation rows are predicted "
+            "better than by those that were found with another function in the network's place");
         stage = std::move(other);
         posterior = second;
       }

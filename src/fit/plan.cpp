@@ -174,8 +174,8 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
     }
   }
   // What forgets cannot be for the future: beside places it is for other places, on the days that there are.
-  const bool elsewhere =
-      found.kernel_on_time && found.kernel_on_places && !found.reaches_ahead && holdout.kind == Split::Kind::none;
+  const bool elsewhere = spec.kernels_only() && found.kernel_on_time && found.kernel_on_places &&
+                         !found.reaches_ahead && holdout.kind == Split::Kind::none;
   const bool by_time = !elsewhere && (found.kernel_on_time || (!found.kernel_on_places && !time.empty()));
   if (by_time && held_among_others(table, time, held, others)) {
     split.kind = Split::Kind::random;

@@ -56,7 +56,8 @@ std::vector<bool> rows_used(const Stage& stage) {
 
 FitHooks hooks_of_fold(const Stage& stage) {
   FitHooks hooks;
-  hooks.interrupted = stage.hooks().interrupted;
+  // Several processes stop where they agree on it.
+  if (stage.hooks().ranks == nullptr) hooks.interrupted = stage.hooks().interrupted;
   return hooks;
 }
 

@@ -250,6 +250,46 @@ void Stage::take_kernels(const Stage& from) {
   model_->place_maps(training_);
 }
 
+std::vector<Parameter> Stage::lengthscales_beside_networks() const {
+  std::vector<Parameter> found;
+  if (!model_->has_kernels()) return found;
+  const std::vector<TermSpec>& terms = model_->spec().terms;
+  for (const Parameter& each : model_->kernel().parameters().parameters()) {
+    if (each.fixed || each.stated || !each.path.ends_with(".lengthscale")) continue;
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      const bool own = each.path.starts_with("term" + std::to_string(t + 1) + ".");
+      if (own && !terms[t].networks.empty()) found.push_back(each);
+    }
+  }
+  return found;
+}
+
+bool Stage::has_unusual_lengthscales() const {
+  const double far = std::log(2.0);
+  if (options().kernels != KernelTraining::held || !options().warm_start) return false;
+  for (const Parameter& each : lengthscales_beside_networks()) {
+    for (std::int64_t i = 0; i < each.count; ++i) {
+      const double raw = model_->kernel().parameters().raw()[0][each.first + i].item<double>();
+      if (std::abs(raw - each.prior[static_cast<std::size_t>(i)].centre) > far) return true;
+    }
+  }
+  return false;
+}
+
+void Stage::take_usual_lengthscales() {
+  for (const Parameter& each : lengthscales_beside_networks()) {
+    for (std::int64_t i = 0; i < each.count; ++i) {
+      model_->kernel()
+          .parameters()
+          .raw()
+          .detach()
+          .select(1, each.first + i)
+          .fill_(each.prior[static_cast<std::size_t>(i)].centre);
+    }
+  }
+  model_->place_maps(training_);
+}
+
 void Stage::descend(std::int64_t last, const StageRun& run) {
   if (run.resume != nullptr) {
     ModelSpec spec = plan_.spec;
@@ -265,8 +305,9 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
       take_kernels(*run.from);
     } else {
       warm_up();
-      add_features();
     }
+    if (usual_lengthscales_) take_usual_lengthscales();
+    if (run.from == nullptr || usual_lengthscales_) add_features();
   }
   const Likelihood& likelihood = likelihood_of(options());
   Trainer trainer(*model_, likelihood_objective(*model_, options()), options(), training_,
@@ -274,6 +315,9 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
   if (run.resume != nullptr) trainer.restore(*run.resume);
   const Stopwatch watch;
   trainer.run(last);
+  // What follows, folds and parts left out, is resumed from the end of this.
+  const bool writes = hooks_.checkpoint && training_.images.empty();
+  if (writes && (hooks_.ranks == nullptr || hooks_.ranks->rank() == 0)) hooks_.checkpoint(trainer.checkpoint());
   seconds_ = watch.seconds();
   epochs_ = trainer.epochs_done();
   best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;

@@ -40,7 +40,11 @@ class Stage {
   void warm_up();                                // kernel parameters by marginal likelihood on a few rows
   void start_elsewhere() { elsewhere_ = true; }  // with other rows and starts, where the first ones led to nonsense
   void add_features();                           // until they carry the kernels, or as far as their cost allows
-  void take_kernels(const Stage& from);          // or those of an earlier stage, with as many features
+  // Lengthscales of kernels that multiply networks, which the search has found far from the mode of their prior, with
+  // another function in the network's place; and a start with the modes instead.
+  bool has_unusual_lengthscales() const;
+  void start_with_usual_lengthscales() { usual_lengthscales_ = true; }
+  void take_kernels(const Stage& from);  // or those of an earlier stage, with as many features
   // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.
   void remake(const ModelSpec& spec, const at::Tensor& raw);
   void set_model(std::shared_ptr<Model> model) { model_ = std::move(model); }
@@ -92,7 +96,9 @@ class Stage {
   double waiting() const { return waiting_; }  // of these, for images
 
  private:
-  bool keep_going() const;          // throws Interrupted
+  bool keep_going() const;  // throws Interrupted
+  std::vector<Parameter> lengthscales_beside_networks() const;
+  void take_usual_lengthscales();
   bool lines_are_likelier() const;  // in the place of networks that multiply kernels
   std::shared_ptr<Model> new_model(const ModelSpec& spec) const;
 
@@ -110,7 +116,7 @@ class Stage {
   LastingNoise lasting_;
   Scales scales_;
   std::int64_t epochs_ = 0, best_epoch_ = 0;
-  bool polished_ = false, neighbours_ = false, elsewhere_ = false;
+  bool polished_ = false, neighbours_ = false, elsewhere_ = false, usual_lengthscales_ = false;
   double linear_share_ = 0.0;
   std::vector<std::string> remarks_;
   double seconds_ = 0.0, waiting_ = 0.0;

@@ -89,7 +89,8 @@ class Predict(Table):
         header, *lines = cells(self.predicted.stdout)
         self.assertEqual(header, [*self.table[0], "mean", "sd", "lower", "upper"])
         self.assertEqual([line[:-4] for line in lines], [list(row.values()) for row in self.table])
-        half = re.search(r"90% interval +mean \+- (\S+) sd, calibrated on 40 validation rows", self.fitted.stdout)[1]
+        half = re.search(r"90% interval +mean \+- (\S+) sd, calibrated on 5 folds left out in turn, 200 rows",
+                         self.fitted.stdout)[1]
         for line in lines:
             mean, sd, lower, upper = map(float, line[-4:])
             self.assertGreater(sd, 0)
@@ -98,14 +99,14 @@ class Predict(Table):
 
     def test_level(self):
         half = []
-        for level, said in ((0.5, ""), (0.9, ""), (0.99, "own: 40 validation rows cannot calibrate an "
-                                                         "interval of 99%, 99 can\n")):
+        for level, said in ((0.5, ""), (0.9, ""), (0.999, "own: 200 validation rows cannot calibrate an "
+                                                          "interval of 99.9%, 999 can\n")):
             result = self.run_ick("predict", "m", "t.csv", "--level", level)
             self.assertTrue(result.stderr.endswith(said) and bool(result.stderr) == bool(said), result.stderr)
             mean, sd, _, upper = map(float, cells(result.stdout)[1][-4:])
             half.append((upper - mean) / sd)
         self.assertEqual(half, sorted(half))
-        self.assertGreater(half[-1], NORMAL.inv_cdf(0.995) - 1e-6)
+        self.assertGreater(half[-1], NORMAL.inv_cdf(0.9995) - 1e-6)
 
     def test_ways_in_and_out(self):
         (self.folder / "t.csv.gz").write_bytes(gzip.compress((self.folder / "t.csv").read_bytes()))

@@ -177,6 +177,10 @@ class Intervals(Simulated):
         (self.folder / "few.csv").write_text(text_of(self.train[:15]))
         report = self.fit("few", "y ~ mlp(x)", "--validation", "random=20%", "--epochs", "2", data="few.csv")
         calibration = report["calibration"]
+        self.assertEqual(calibration["rows"], 15)
+        report = self.fit("few", "y ~ mlp(x)", "--validation", "random=20%", "--epochs", "2", "--refit", "no",
+                          data="few.csv")
+        calibration = report["calibration"]
         self.assertEqual(calibration["rows"], 3)
         self.assertEqual(calibration["basis"]["0.5"], "calibrated")
         self.assertGreaterEqual(calibration["half_width"]["0.9"], NORMAL.inv_cdf(0.95) - 1e-9)
@@ -207,8 +211,8 @@ class Intervals(Simulated):
                 kind = {"calibrated": ", calibrated on ", "widened": ", wider than the model's own: ",
                         "own": ", the model's own: "}[report["basis"]["0.9"]]
                 self.assertIn(kind, rest)
-                needed = 9 if target != "sqrt(l)" else math.inf  # groups: three at most
-                self.assertEqual(report["basis"]["0.9"] == "calibrated", report["rows"] >= needed)
+                self.assertEqual(report["basis"]["0.9"] == "calibrated", report["rows"] >= 9 and not
+                                 0 < report["blocks"] < 9)
                 if report["basis"]["0.9"] != "calibrated":
                     self.assertEqual(report["basis"]["0.9"] == "widened", report["half_width"]["0.9"] > own + 1e-12)
                 said = self.predict("some")[1]
@@ -415,8 +419,8 @@ class Kernels(Simulated):
             self.assertEqual([list(line.values())[-2:] for line in lines], words)
             self.assertEqual(result.stderr, "1 of 3 rows extrapolate in lat, lon: no training row is near\n"
                                             "1 of 3 rows extrapolate in x: no training row is near\n"
-                                            "intervals are wider than the model's own: 2 blocks worth 3 independent rows "
-                                            "cannot calibrate an interval of 90%, 9 can\n")
+                                            "intervals are wider than the model's own: 2 blocks cannot calibrate an interval of 90%, "
+                                            "9 can\n")
         header = self.run_ick("predict", "placed", "-", input=table).stdout.splitlines()[0]
         self.assertEqual(header, "lat,lon,x,mean,sd,lower,upper")
 

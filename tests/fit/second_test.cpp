@@ -138,6 +138,7 @@ TEST(Second, ItsMembersSpreadAsThoseOfTheFirst) {
   const std::string formula = "y ~ mlp(t, layers=8)";
   FitOptions options;
   options.epochs = 3, options.members = 4;
+  options.validation = parse_split("t >= 2011-09-23");  // rows of a condition cannot be left out in turn
   const FitPlan plan = plan_fit(table, parse_formula(formula), options);
   options.refit = Refit::no;
   const Fit first = fit_model(table, formula, options);
