@@ -246,6 +246,36 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
             validation.weights.defined() ? span_of(validation.weights) : std::span<const double>());
 }
 
+// What another function in a network's place makes of a kernel that multiplies it need not suit the network: a stage
+// trained with the usual lengthscales instead, and its posterior, where validation rows drawn at random are predicted
+// better by more than the standard error. Null otherwise. A stretch of time or a region is too little to decide by.
+std::unique_ptr<Stage> with_usual_lengthscales(const Stage& first, const FunctionPosterior& known,
+                                               const FitHooks& hooks,
+                                               std::shared_ptr<const FunctionPosterior>& posterior) {
+  const FitPlan& plan = first.plan();
+  const Likelihood& likelihood = likelihood_of(plan.options);
+  const Dataset& unseen = first.validation();
+  const bool decides = unseen.size() > 0 && plan.options.validation->kind == Split::Kind::random;
+  if (!decides || !known.engine().trains || likelihood.has_classes() || first.training().size() > kMostBeside ||
+      !first.has_unusual_lengthscales()) {
+    return nullptr;
+  }
+  auto other = std::make_unique<Stage>(first.table(), plan, plan.training, "train", hooks);
+  other->start_with_usual_lengthscales();
+  const std::shared_ptr<const FunctionPosterior> found = known.engine().fit(*other, {nullptr, &first});
+  const at::Tensor y = unseen.targets();
+  const at::Tensor gained = (moments_at(known, likelihood, unseen).mean - y).square() -
+                            (moments_at(*found, likelihood, unseen).mean - y).square();
+  const double error = gained.std(0, true).item<double>() / std::sqrt(static_cast<double>(gained.size(0)));
+  if (!(gained.mean().item<double>() > error)) return nullptr;
+  other->remark(
+      "lengthscales of kernels that multiply networks are the usual ones, by which validation rows are predicted "
+      "better "
+      "than by those that were found with another function in the network's place");
+  posterior = found;
+  return other;
+}
+
 // Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its
 // own, and none would hear that another is gone or wants to stop.
 [[noreturn]] void refuse_ranks(const Engine& engine) {
@@ -310,21 +340,8 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
         posterior = second;
       }
     }
-    // What a smooth function in a network's place makes of a kernel that multiplies it need not suit the network.
-    const bool other_kernels = validated && engine.trains && !likelihood.has_classes() &&
-                               stage->training().size() <= kMostBeside && stage->has_unusual_lengthscales();
-    if (other_kernels) {
-      auto other = std::make_unique<Stage>(table, plan, plan.training, "train", quiet_hooks);
-      other->start_with_usual_lengthscales();
-      const std::shared_ptr<const FunctionPosterior> second = engine.fit(*other, {nullptr, stage.get()});
-      if (unseen_error(*second, likelihood, other->validation()) <
-          unseen_error(*posterior, likelihood, stage->validation())) {
-        other->remark(
-            "lengthscales of kernels that multiply networks are the usual ones, by which validation rows are predicted "
-            "better than by those that were found with another function in the network's place");
-        stage = std::move(other);
-        posterior = second;
-      }
+    if (std::unique_ptr<Stage> other = with_usual_lengthscales(*stage, *posterior, quiet_hooks, posterior)) {
+      stage = std::move(other);
     }
     unseen = validated ? stage->validation() : judged_training_rows(stage->training(), plan.options.seed);
   } else {

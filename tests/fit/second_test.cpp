@@ -32,7 +32,7 @@ FitOptions with_refit(Refit refit) {
 }
 
 // The plan of a line, its first model, and what is said of another as its second.
-std::string said_of(const Table& other_rows, const std::string& formula) {
+std::string said_of(const Table& other_rows, const std::string& formula, bool wild = false, bool first_wild = false) {
   const Table table = line();
   const FitPlan plan = plan_fit(table, parse_formula("y ~ linear(t)"), {});
   const Fit first = fit_model(table, parse_formula("y ~ linear(t)"), with_refit(Refit::no));
@@ -40,8 +40,8 @@ std::string said_of(const Table& other_rows, const std::string& formula) {
   const Encoder& encoder = first.model.encoder;
   const Dataset unseen = open_rows(table, encoder, plan.validation);
   const at::Tensor mean = moments_at(*first.model.posterior, *first.model.likelihood, unseen).mean;
-  return why_second_is_wrong(table, plan, {*first.model.posterior, encoder},
-                             {*second.model.posterior, second.model.encoder},
+  return why_second_is_wrong(table, plan, {*first.model.posterior, encoder, first_wild},
+                             {*second.model.posterior, second.model.encoder, wild},
                              mean * encoder.target_scaling.sd + encoder.target_scaling.mean);
 }
 
@@ -60,6 +60,12 @@ TEST(Second, RowsThatWereAddedAreToBePredictedAsBefore) {
 TEST(Second, AfterTheLastRowTheFirstModelVouches) {
   EXPECT_EQ(said_of(line(), "y ~ rbf(t, lengthscale=10d)"),
             "after its last row it departs from the first model by more than that one erred after its own");
+}
+
+TEST(Second, IsNotToBeWildWhereTheFirstIsNot) {
+  EXPECT_EQ(said_of(line(), "y ~ linear(t)", /*wild=*/true),
+            "between its rows it predicts far beyond the range of the target");
+  EXPECT_EQ(said_of(line(), "y ~ linear(t)", /*wild=*/true, /*first_wild=*/true), "");
 }
 
 // An engine whose second training is spoiled: one is kept all the same, the first.
