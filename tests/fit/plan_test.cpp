@@ -90,6 +90,16 @@ TEST(Plan, ValidationFollowsTheTable) {
   // the formula chooses between times and places
   const FitPlan placed = plan("y ~ mlp(a) + matern32(lat, Longitude)");
   EXPECT_EQ(print(*placed.options.validation), "block(lat, Longitude)=20%");
+  // what decays reaches into no future: on its own, with places, it is for other places
+  const auto split_of = [&](const std::string& formula, const FitOptions& options = {}) {
+    return print(*plan(formula, options).options.validation);
+  };
+  EXPECT_EQ(split_of("y ~ matern32(lat, Longitude) * rbf(t)"), "block(lat, Longitude)=20%");
+  EXPECT_EQ(split_of("y ~ matern32(lat, Longitude) * rbf(t) + periodic(t, period=7d)"), "last(t)=20%");
+  EXPECT_EQ(split_of("y ~ rbf(t)"), "last(t)=20%");
+  FitOptions ahead;
+  ahead.holdout = parse_split("t >= 2011-08-01");
+  EXPECT_EQ(split_of("y ~ matern32(lat, Longitude) * rbf(t)", ahead), "last(t)=20%");
   // a holdout has the first word
   FitOptions held;
   held.holdout = parse_split("random=20%");

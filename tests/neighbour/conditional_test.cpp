@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ick/base/parallel.h"
+#include "ick/base/seed.h"
 #include "ick/formula/formula.h"
 #include "ick/kernel/spec.h"
 #include "neighbour/search.h"
@@ -51,6 +52,49 @@ TEST(NeighbourEvidence, OfAllRowsIsThatOfTheExactProcess) {
     const at::Tensor exact = exact_evidence(kernel, 0.6, x, y, scalar(-1.3));
     EXPECT_NEAR(neighbours(scalar(-1.3)).item<double>(), exact.item<double>(), 1e-10);
   }
+}
+
+// Where new places are to be predicted, every conditional is given the rows before it at other places: five places (t) on
+// eight days (s), written down row by row. What all evidences have in common, priors and constants, is in the difference.
+TEST(NeighbourEvidence, OfNewPlacesIsGivenRowsAtOtherPlaces) {
+  constexpr std::int64_t kAll = 40, kPlaces = 5;
+  const at::Tensor number = at::arange(kAll, at::kLong);
+  const at::Tensor x = at::stack({number.remainder(kPlaces).to(at::kDouble) * 0.7,
+                                  number.div(kPlaces, "floor").to(at::kDouble) * 0.9, at::zeros({kAll}, at::kDouble)},
+                                 1);
+  const at::Tensor y = rows_of(kAll, 1, 2).squeeze(1);
+  const Kernel kernel = kernel_on("matern32(t) * matern32(s)", x);
+  const auto evidence = [&](const std::vector<std::int64_t>& apart) {
+    NeighbourEvidence found(kernel, 0.6, x, y, {}, {}, 3, apart);
+    found.draw(kAll, kAll - 1, 1);
+    return found(scalar(-1.3)).item<double>();
+  };
+  const at::Tensor joint = 0.6 * kernel.matrix(x, x)[0].detach() + std::exp(-1.3) * at::eye(kAll, at::kDouble);
+  const std::vector<std::int64_t> order = shuffled(kAll, seed_for(3, "order of rows"));
+  const auto cost = [&](std::size_t i, const std::vector<std::int64_t>& given) {
+    const at::Tensor own = at::tensor({order[i]}, at::kLong), near = at::tensor(given, at::kLong);
+    const auto part = [&](const at::Tensor& a, const at::Tensor& b) {
+      return joint.index_select(0, a).index_select(1, b);
+    };
+    const at::Tensor c =
+        given.empty() ? at::zeros({1, 0}, at::kDouble) : part(own, near).matmul(part(near, near).inverse());
+    const double d = (part(own, own) - c.matmul(part(near, own))).item<double>();
+    const double r = (y.index_select(0, own) - c.mv(y.index_select(0, near))).item<double>();
+    return 0.5 * (std::log(d) + r * r / d);
+  };
+  double difference = 0.0;  // rows at other places given, less rows on other days given
+  for (const bool first : {false, true}) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      std::vector<std::int64_t> given;
+      const std::int64_t column = first ? 0 : 1;
+      for (std::size_t j = 0; j < i; ++j) {
+        if ((x[order[j]][column] != x[order[i]][column]).item<bool>()) given.push_back(order[j]);
+      }
+      difference += (first ? 1.0 : -1.0) * cost(i, given) / static_cast<double>(kAll);
+    }
+  }
+  EXPECT_GT(std::abs(difference), 1e-3);
+  EXPECT_NEAR(evidence({0}) - evidence({1}), difference, 1e-10);
 }
 
 TEST(NeighbourEvidence, TakesTheMeanOverColumns) {
