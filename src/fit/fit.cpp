@@ -248,7 +248,8 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
 
 // What another function in a network's place makes of a kernel that multiplies it need not suit the network: a stage
 // trained with the usual lengthscales instead, and its posterior, where validation rows drawn at random are predicted
-// better by more than the standard error. Null otherwise. A stretch of time or a region is too little to decide by.
+// better by more than the standard error; or not worse by more than that, where lengthscales were found beyond what their
+// prior holds likely. Null otherwise. A stretch of time or a region is too little to decide by.
 std::unique_ptr<Stage> with_usual_lengthscales(const Stage& first, const FunctionPosterior& known,
                                                const FitHooks& hooks,
                                                std::shared_ptr<const FunctionPosterior>& posterior) {
@@ -267,11 +268,12 @@ std::unique_ptr<Stage> with_usual_lengthscales(const Stage& first, const Functio
   const at::Tensor gained = (moments_at(known, likelihood, unseen).mean - y).square() -
                             (moments_at(*found, likelihood, unseen).mean - y).square();
   const double error = gained.std(0, true).item<double>() / std::sqrt(static_cast<double>(gained.size(0)));
-  if (!(gained.mean().item<double>() > error)) return nullptr;
+  const double wanted = first.has_unusual_lengthscales(/*at_edge=*/true) ? -error : error;
+  if (!(gained.mean().item<double>() > wanted)) return nullptr;
   other->remark(
-      "lengthscales of kernels that multiply networks are the usual ones, by which validation rows are predicted "
-      "better "
-      "than by those that were found with another function in the network's place");
+      "lengthscales of kernels that multiply networks are the usual ones: validation rows do not prefer those that "
+      "were "
+      "found with another function in the network's place");
   posterior = found;
   return other;
 }

@@ -264,13 +264,14 @@ std::vector<Parameter> Stage::lengthscales_beside_networks() const {
   return found;
 }
 
-bool Stage::has_unusual_lengthscales() const {
+bool Stage::has_unusual_lengthscales(bool at_edge) const {
   const double far = std::log(2.0);
   if (options().kernels != KernelTraining::held || !options().warm_start) return false;
   for (const Parameter& each : lengthscales_beside_networks()) {
     for (std::int64_t i = 0; i < each.count; ++i) {
       const double raw = model_->kernel().parameters().raw()[0][each.first + i].item<double>();
-      if (std::abs(raw - each.prior[static_cast<std::size_t>(i)].centre) > far) return true;
+      const Prior& prior = each.prior[static_cast<std::size_t>(i)];
+      if (at_edge ? std::abs(prior.sds(raw)) > kEdge : std::abs(raw - prior.centre) > far) return true;
     }
   }
   return false;
@@ -315,8 +316,8 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
   if (run.resume != nullptr) trainer.restore(*run.resume);
   const Stopwatch watch;
   trainer.run(last);
-  // What follows, folds and parts left out, is resumed from the end of this.
-  const bool writes = hooks_.checkpoint && training_.images.empty();
+  // What follows a training, another one or folds, is resumed from its end.
+  const bool writes = hooks_.checkpoint && training_.images.empty() && options().refit == Refit::yes;
   if (writes && (hooks_.ranks == nullptr || hooks_.ranks->rank() == 0)) hooks_.checkpoint(trainer.checkpoint());
   seconds_ = watch.seconds();
   epochs_ = trainer.epochs_done();

@@ -42,7 +42,8 @@ class Stage {
   void add_features();                           // until they carry the kernels, or as far as their cost allows
   // Lengthscales of kernels that multiply networks, which the search has found far from the mode of their prior, with
   // another function in the network's place; and a start with the modes instead.
-  bool has_unusual_lengthscales() const;
+  // `at_edge`: so far that the prior holds them unlikely.
+  bool has_unusual_lengthscales(bool at_edge = false) const;
   void start_with_usual_lengthscales() { usual_lengthscales_ = true; }
   void take_kernels(const Stage& from);  // or those of an earlier stage, with as many features
   // Another model in its place: of this spec, with these raw kernel parameters. The one before stays as it is.

@@ -61,6 +61,10 @@ TEST(UsualLengthscales, AreThePriorsAndTheRestIsTakenOver) {
   EXPECT_FALSE(first.stage->has_unusual_lengthscales());
   Trained::raw(*first.stage, length).fill_(length.prior[0].centre + std::log(20.0));
   EXPECT_TRUE(first.stage->has_unusual_lengthscales());
+  EXPECT_TRUE(first.stage->has_unusual_lengthscales(/*at_edge=*/true));  // of 10 with 1% probability
+  Trained::raw(*first.stage, length).fill_(length.prior[0].centre + 1.0);
+  EXPECT_TRUE(first.stage->has_unusual_lengthscales());
+  EXPECT_FALSE(first.stage->has_unusual_lengthscales(/*at_edge=*/true));
 
   Stage other(first.table, first.plan, first.plan.training, "train", first.hooks);
   other.start_with_usual_lengthscales();
