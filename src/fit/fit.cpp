@@ -234,7 +234,11 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   const Judged validation(model, table, unseen, noise);
   if (left_out) {
     const Judged parts(model, table, left_out->unseen, noise);
-    model.calibration = calibrated(*left_out, parts.scores(predictive));
+    std::vector<double> scores = parts.scores(predictive);
+    for (std::size_t i = 0; i < scores.size() && !solved; ++i) {  // nor where a formula of the noise was learned
+      if (!to_judge.data_ptr<bool>()[i]) scores[i] = NAN;
+    }
+    model.calibration = calibrated(*left_out, scores);
     result.report.calibrated_on = left_out->text;
   } else {
     model.calibration = calibrated(table, *o.validation, unseen.rows, validation.scores(predictive));
