@@ -24,7 +24,8 @@ struct LeftOutRows {
 // Networks are trained again without parts after a second training, which leaves no rows that the model has not seen; up
 // to 50,000 rows, without images.
 bool may_retrain(const FitPlan& plan, std::int64_t rows);
-// Of kernels only in closed form; of networks, `refitted`: each of several processes does all of it. None where there are too few parts.
+// Of kernels only in closed form; of networks, `refitted`, by training: each of several processes does all of it. None
+// where there are too few parts.
 std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior& posterior, bool refitted);
 // `scores` of its rows, not a number where there is none.
 Calibration calibrated(const LeftOutRows& left_out, const std::vector<double>& scores);

@@ -275,9 +275,8 @@ std::unique_ptr<Stage> with_usual_lengthscales(const Stage& first, const Functio
   const double wanted = first.has_unusual_lengthscales(/*at_edge=*/true) ? -error : error;
   if (!(gained.mean().item<double>() > wanted)) return nullptr;
   other->remark(
-      "lengthscales of kernels that multiply networks are the usual ones: validation rows do not prefer those that "
-      "were "
-      "found with another function in the network's place");
+      "lengthscales of kernels that multiply networks are the usual ones: validation rows do not prefer "
+      "those that were found with another function in the network's place");
   posterior = found;
   return other;
 }
