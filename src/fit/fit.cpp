@@ -143,7 +143,7 @@ std::pair<at::Tensor, at::Tensor> parts_of_variance(const CompositePredictor& mo
   if (const at::Tensor error = of.rows.row_error(); error.defined()) {
     known = known + error * (of.scaling.sd * of.scaling.sd);
   }
-  if (model.noise_model != nullptr) shape = model.noise_shape_of(table, of.rows);
+  if (const at::Tensor own = model.noise_shape_of(table, of.rows); own.defined()) shape = own;
   return {known, shape};
 }
 
@@ -214,7 +214,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   const double unit = model.likelihood->link == Link::identity ? outcome.training.sd : 1.0;
   double noise = o.noise;
   const double learned_noise = solved ? stage.noise() : outcome.noise;
-  const bool known = learned_noise > 0.0 && (solved || !validated) && !shape.defined();
+  const bool known = learned_noise > 0.0 && (solved ? model.noise_model == nullptr : !validated && !shape.defined());
   if (noise == 0.0) {
     noise = known ? learned_noise
                   : fit_noise(judged.mean, known_variance, judged.y, shape, unit, judged.rows.row_weights());

@@ -25,10 +25,15 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// The longest period of kernels on this column, 0 where none repeats.
-double longest_period(const Model& model, const Encoder& encoder, const std::string& column) {
-  double longest = 0.0;
-  if (!model.has_kernels()) return longest;
+// Those of kernels on this column, each once.
+std::vector<double> periods_of(const Model& model, const Encoder& encoder, const std::string& column) {
+  constexpr double kSame = 0.01;
+  std::vector<double> periods;
+  if (!model.has_kernels()) return periods;
+  const auto is_new = [&](double period) {
+    return std::none_of(periods.begin(), periods.end(),
+                        [&](double each) { return std::abs(period - each) < kSame * each; });
+  };
   const ParameterSet& set = model.kernel().parameters();
   for (const std::vector<Factor>& factors : model.kernel().terms()) {
     for (const Factor& f : factors) {
@@ -39,12 +44,13 @@ double longest_period(const Model& model, const Encoder& encoder, const std::str
         for (std::size_t d = 0; d < f.columns.size(); ++d) {
           const auto& name = encoder.kernel_columns[static_cast<std::size_t>(f.columns[d])].info.name;
           const auto place = static_cast<std::int64_t>(values.numel() > 1 ? d : 0);
-          if (name == column) longest = std::max(longest, values[place].item<double>());
+          const double period = values[place].item<double>();
+          if (name == column && is_new(period)) periods.push_back(period);
         }
       }
     }
   }
-  return longest;
+  return periods;
 }
 
 // Whether a column of numbers has one value in each group of rows with equal cells in `columns`.
@@ -150,10 +156,12 @@ std::optional<LeftOutParts> Stage::left_out_parts(const Dataset& rows, bool futu
   if (split.kind == Split::Kind::last) {
     const std::string column = time_column_of(table_, split);
     time.horizon = horizon_of(table_, plan_, column);
-    time.period = longest_period(*model_, encoder_, column);
+    for (const double period : periods(column)) time.period = std::max(time.period, period);
   }
   return ick::left_out_parts(table_, split, rows, time, seed_for(options().seed, "left out"));
 }
+
+std::vector<double> Stage::periods(const std::string& column) const { return periods_of(*model_, encoder_, column); }
 
 std::optional<double> Stage::stated_noise_variance() const {
   if (options().noise <= 0.0) return std::nullopt;

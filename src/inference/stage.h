@@ -87,6 +87,8 @@ class Stage {
   // `most`: so many futures, 0 for as many as closed forms can afford.
   std::optional<LeftOutParts> left_out_parts(const Dataset& rows, bool futures, std::size_t most = 0) const;
 
+  std::vector<double> periods(const std::string& column) const;  // of kernels on this column, each once
+
   std::function<void()> tick() const;                              // throws Interrupted when the user asks to stop
   void say(const std::string& what) const;                         // progress without numbers: "train, draws"
   bool say_step(int step, double value, std::int64_t rows) const;  // of L-BFGS; throws Interrupted

@@ -107,7 +107,11 @@ std::vector<ColumnInfo> CompositePredictor::columns() const {
 }
 
 at::Tensor CompositePredictor::noise_shape_of(const Table& table, const Dataset& rows) const {
-  if (noise_model == nullptr) return {};
+  if (noise_model == nullptr) {
+    const LastingNoise lasting = posterior->lasting();
+    if (lasting.seasons.periods.empty()) return {};
+    return seasonal_variance(lasting.seasons, rows.x_of(0, rows.size()).select(1, lasting.column));
+  }
   // about its mean over the rows it was learned from, where the noise is `noise`
   const double scale = noise_model->encoder.target_scaling.sd;
   std::vector<at::Tensor> blocks = {at::empty({0}, at::kDouble)};
@@ -127,8 +131,8 @@ at::Tensor CompositePredictor::noise_variance(const Table& table, const Dataset&
     const auto [base, slope] = noise_shape(*likelihood, mean);
     return base + noise * noise * slope;
   }
-  const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble);
-  const at::Tensor variance = noise_model == nullptr ? constant : constant * noise_shape_of(table, rows);
+  const at::Tensor constant = at::full({rows.size()}, noise * noise, at::kDouble), shape = noise_shape_of(table, rows);
+  const at::Tensor variance = shape.defined() ? constant * shape : constant;
   const at::Tensor error = rows.row_error();
   return error.defined() ? variance + error : variance;
 }

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -16,8 +17,9 @@ constexpr double kYear = 365.2425;
 
 double season(double day) { return std::sin(2.0 * std::numbers::pi * day / kYear); }
 
-// Days of a season of one wave, and errors that last for ten days, as weather does: sd one. `u` has nothing to do with it.
-Table weather(int days) {
+// Days of a season of one wave, and errors that last for ten days, as weather does: sd one, or exp of so many cosines of
+// the year. `u` has nothing to do with it.
+Table weather(int days, double log_sd = 0.0) {
   Column t, y, u;
   t.info.name = "t", y.info.name = "y", u.info.name = "u";
   t.info.type = ColumnType::time;
@@ -25,7 +27,8 @@ Table weather(int days) {
   Random random(2), unrelated(3);
   double error = random.normal();
   for (int i = 0; i < days; ++i) {
-    times.push_back(i), values.push_back(season(i) + error), others.push_back(unrelated.normal());
+    const double sd = std::exp(log_sd * season(i + 0.25 * kYear));
+    times.push_back(i), values.push_back(season(i) + sd * error), others.push_back(unrelated.normal());
     error = 0.9 * error + std::sqrt(1.0 - 0.81) * random.normal();
   }
   t.values = times, y.values = values, u.values = others;
@@ -111,6 +114,36 @@ TEST(LastingErrors, AreThoseOfTheExactProcess) {
   const FunctionMoments found = fit.model.predict_function(later);
   EXPECT_LT((found.mean - mean).abs().max().item<double>(), 1e-4);  // features leave out a little
   EXPECT_LT((found.variance - variance).abs().max().item<double>(), 1e-4);
+}
+
+// A noise that is larger in one season than in the other is found, kept in the folder's tensors, part of what is predicted
+// and drawn, and said.
+TEST(LastingErrors, GoByTheSeason) {
+  const Table table = weather(1200, 0.5);
+  const Fit fit = fit_model(table, parse_formula("y ~ periodic(t, period=1y)"), {});
+  Table next = weather(2);
+  next.columns[0].values = {4 * kYear, 4.5 * kYear};  // exp(0.5), exp(-0.5)
+  const Prediction p = fit.model.predict(next);
+  EXPECT_NEAR(p.sd[0], std::exp(0.5), 0.35);
+  EXPECT_NEAR(p.sd[1], std::exp(-0.5), 0.15);
+  double squares[2] = {0.0, 0.0};
+  const auto draws = fit.model.draw(next, {.count = 2000, .seed = 1});
+  for (const auto& draw : draws) {
+    for (std::size_t i = 0; i < 2; ++i) squares[i] += std::pow(draw[i] - p.mean[i], 2.0);
+  }
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(std::sqrt(squares[i] / 2000.0) / p.sd[i], 1.0, 0.08);
+  const auto said = std::count_if(fit.report.remarks.begin(), fit.report.remarks.end(), [](const Message& each) {
+    return each.text().find("the noise goes by the season, its sd is ") != std::string::npos;
+  });
+  EXPECT_EQ(said, 1);
+  const Engine& engine = engine_named("exact");
+  const auto own =
+      std::make_shared<Model>(fit.model.spec(), fit.model.encoder, fit.model.model().state(), fit.model.options);
+  const NoiseSeasons kept = engine.restore(own, fit.model.posterior->tensors(), 1.0, true)->lasting().seasons;
+  const NoiseSeasons& seasons = fit.model.posterior->lasting().seasons;
+  EXPECT_EQ(kept.periods, seasons.periods);
+  EXPECT_EQ(kept.weights, seasons.weights);
+  EXPECT_EQ(kept.centre, seasons.centre);
 }
 
 // Later rows go on where the model stands, through the folder's tensors; a future that is left out leaves the rows

@@ -83,7 +83,7 @@ struct CompositePredictor : Predictor {
   Prediction in_units(const at::Tensor& mean, const at::Tensor& variance, const at::Tensor& noise_variance,
                       double level, const at::Tensor& offset = {}) const;
 
-  // What the noise's model makes of them, (n): the variance is noise^2 times this; undefined without one.
+  // What the model or the seasons of the noise make of them, (n): the variance is noise^2 times this; undefined without.
   at::Tensor noise_shape_of(const Table& table, const Dataset& rows) const;
 
   std::vector<double> observed(const Table& table, const Dataset& rows) const;  // targets, in their units

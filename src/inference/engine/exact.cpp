@@ -129,6 +129,11 @@ class ExactPosterior : public FunctionPosterior {
     if (!lasting_.lasts()) return state;
     state.emplace_back("lasting.noise",
                        at::tensor({static_cast<double>(lasting_.column), lasting_.time, lasting_.white}, at::kDouble));
+    if (const NoiseSeasons& seasons = lasting_.seasons; !seasons.periods.empty()) {
+      state.emplace_back("lasting.periods", at::tensor(seasons.periods, at::kDouble));
+      state.emplace_back("lasting.seasons", at::cat({at::tensor({seasons.centre}, at::kDouble),
+                                                     at::tensor(seasons.weights, at::kDouble)}));
+    }
     state.emplace_back("lasting.state",
                        at::cat({at::tensor({state_.last, state_.variance}, at::kDouble), state_.mean}));
     return state;
@@ -232,16 +237,17 @@ at::Tensor expected_residuals(const Model& model, const Dataset& rows, const at:
   return at::cat({(rows.y.index_select(0, order) - phi.mv(known.mean)).unsqueeze(1), unknown}, 1).contiguous();
 }
 
-// How errors last, the kernels held, by expectation and maximisation (Dempster, Laird and Rubin 1977): residuals alone
-// would be too small, by what the function has taken from the errors. `log_noise` follows unless it is `held`.
+// How errors last and go by the season, the kernels held, by expectation and maximisation (Dempster, Laird and Rubin
+// 1977): residuals alone would be too small, by what the function has taken from the errors. `log_noise` follows unless
+// it is `held`.
 LastingNoise likely_lasting(const Model& model, const Dataset& rows, std::int64_t column, LastingNoise lasting,
-                            double& log_noise, bool held) {
+                            const std::vector<double>& periods, double& log_noise, bool held) {
   constexpr int kRounds = 3;
   const at::NoGradGuard no_grad;
   const auto [times, order] = rows.x.select(1, column).sort(0);
   for (int round = 0; round < kRounds; ++round) {
     const at::Tensor residuals = expected_residuals(model, rows, order, std::exp(log_noise), lasting);
-    lasting = likely_noise(column, times, residuals, lasting);
+    lasting = likely_noise(column, times, residuals, lasting, periods);
     if (held || !lasting.lasts()) continue;
     LastingState state;
     const double squares = whitened(lasting, times, residuals, state).square().sum().item<double>();
@@ -286,11 +292,16 @@ double maximise_evidence(Stage& stage) {
   best.x.assign(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
   best.x.push_back(stage.stated_log_noise().value_or(stage.log_noise()));
   const std::optional<std::int64_t> column = lasting_column(stage);
+  std::vector<double> periods;  // that the noise may go by, unless the user says what it is
+  if (column && !stage.stated_log_noise() && stage.options().noise_formula.empty()) {
+    periods = stage.periods(stage.encoder().kernel_columns[static_cast<std::size_t>(*column)].info.name);
+  }
   const auto most = static_cast<int>(stage.options().epochs);
   int steps = 0;
   for (int turn = 0; turn < (column ? kTurns : 1); ++turn) {
     if (column) {
-      lasting = likely_lasting(model, rows, *column, lasting, best.x.back(), stage.stated_log_noise().has_value());
+      lasting =
+          likely_lasting(model, rows, *column, lasting, periods, best.x.back(), stage.stated_log_noise().has_value());
     }
     best = search.search(best.x, most, [&](int step, double value) {
       return stage.say_step(std::min(most, steps + step), value, rows.size());
@@ -305,6 +316,37 @@ double maximise_evidence(Stage& stage) {
   return best.value;
 }
 
+namespace {
+
+// "errors last for 1.6 d: ...", and by how much they go by the season.
+void say_lasting(Stage& stage) {
+  constexpr double kToSay = 0.1;        // correlation of rows at the usual distance
+  constexpr double kSeasonToSay = 1.1;  // largest sd of a season over the smallest
+  const LastingNoise& found = stage.lasting();
+  if (!found.lasts()) return;
+  const std::string& unit = stage.encoder().kernel_columns[static_cast<std::size_t>(found.column)].unit;
+  const auto length = [&](double number, double digits) {
+    const double scale = std::pow(10.0, digits - 1.0 - std::floor(std::log10(number)));
+    return number_text(std::round(number * scale) / scale) + (unit.empty() ? "" : " " + unit);
+  };
+  const at::Tensor times = stage.training().x_of(0, stage.training().size()).select(1, found.column);
+  const double spacing = (times.max() - times.min()).item<double>() / static_cast<double>(times.size(0));
+  if ((1.0 - found.white) * std::exp(-spacing / found.time) >= kToSay) {
+    stage.remark("errors last for " + length(found.time, 2) +
+                 ": rows near in time err alike, and count for less than as many independent ones");
+  }
+  const auto factor = [](double number) { return number_text(std::round(number * 100.0) / 100.0); };
+  std::string seasons;
+  for (const SeasonalRange& each : seasonal_ranges(found.seasons)) {
+    if (each.high < kSeasonToSay * each.low) continue;
+    seasons += (seasons.empty() ? "" : ", ") + factor(each.low) + " to " + factor(each.high) + " times over " +
+               length(each.period, 4);
+  }
+  if (!seasons.empty()) stage.remark("the noise goes by the season, its sd is " + seasons);
+}
+
+}  // namespace
+
 void maximise_evidence_of_lasting(Stage& stage, const at::Tensor& start) {
   double least = maximise_evidence(stage);
   std::shared_ptr<Model> model = stage.shared_model();
@@ -316,16 +358,7 @@ void maximise_evidence_of_lasting(Stage& stage, const at::Tensor& start) {
     stage.set_noise(noise);
     stage.set_lasting(lasting);
   }
-  constexpr double kToSay = 0.1;  // correlation of rows at the usual distance
-  const LastingNoise& found = stage.lasting();
-  const at::Tensor times = stage.training().x_of(0, stage.training().size()).select(1, found.column);
-  const double spacing = (times.max() - times.min()).item<double>() / static_cast<double>(times.size(0));
-  if (!found.lasts() || (1.0 - found.white) * std::exp(-spacing / found.time) < kToSay) return;
-  const std::string& unit = stage.encoder().kernel_columns[static_cast<std::size_t>(found.column)].unit;
-  const double digits = std::pow(10.0, 1.0 - std::floor(std::log10(found.time)));  // two
-  stage.remark("errors last for " + number_text(std::round(found.time * digits) / digits) +
-               (unit.empty() ? "" : " " + unit) +
-               ": rows near in time err alike, and count for less than as many independent ones");
+  say_lasting(stage);
 }
 
 namespace {
@@ -377,9 +410,17 @@ std::shared_ptr<const FunctionPosterior> restore(std::shared_ptr<const Model> mo
     throw DataError("it does not hold how the errors of its rows go together");
   }
   const auto number = [](const at::Tensor& each, std::int64_t i) { return each[i].item<double>(); };
+  LastingNoise lasting{static_cast<std::int64_t>(number(noise, 0)), number(noise, 1), number(noise, 2)};
+  if (const at::Tensor periods = find_tensor(tensors, "lasting.periods"); periods.defined()) {
+    const at::Tensor seasons = find_tensor(tensors, "lasting.seasons");
+    if (!holds(periods, periods.numel()) || !holds(seasons, 1 + 2 * NoiseSeasons::kWaves * periods.numel())) {
+      throw DataError("it does not hold how the noise of its rows goes by the season");
+    }
+    const std::vector<double> numbers = numbers_of(seasons);  // centre, weights
+    lasting.seasons = {numbers_of(periods), {numbers.begin() + 1, numbers.end()}, numbers.front()};
+  }
   return std::make_shared<ExactPosterior>(
-      std::move(model), LinearPosterior{mean, factor},
-      LastingNoise{static_cast<std::int64_t>(number(noise, 0)), number(noise, 1), number(noise, 2)},
+      std::move(model), LinearPosterior{mean, factor}, lasting,
       LastingState{number(state, 0), number(state, 1), state.narrow(0, 2, weights + 1).clone()});
 }
 
