@@ -45,24 +45,6 @@ Steps steps_of(const LastingNoise& noise, const at::Tensor& times, const Lasting
   return steps;
 }
 
-// cos and sin of each wave: (n, 2 kWaves T)
-at::Tensor waves_of(const std::vector<double>& periods, const at::Tensor& times) {
-  std::vector<at::Tensor> columns = {at::empty({times.size(0), 0}, at::kDouble)};
-  for (const double period : periods) {
-    for (int h = 1; h <= NoiseSeasons::kWaves; ++h) {
-      const at::Tensor phase = times * (2.0 * std::numbers::pi * h / period);
-      columns.push_back(phase.cos().unsqueeze(1)), columns.push_back(phase.sin().unsqueeze(1));
-    }
-  }
-  return at::cat(columns, 1);
-}
-
-// Values over sqrt(v): (n, c), a copy.
-at::Tensor of_one_size(const NoiseSeasons& seasons, const at::Tensor& times, const at::Tensor& values) {
-  if (seasons.periods.empty()) return values.contiguous().clone();
-  return (values * seasonal_variance(seasons, times).rsqrt().unsqueeze(1)).contiguous();
-}
-
 // Values (n, c), in place; m (c) is moved on.
 void whiten(const at::Tensor& steps, double* m, at::Tensor& values) {
   const std::int64_t n = values.size(0), columns = values.size(1);
@@ -112,33 +94,34 @@ struct Whitened : torch::autograd::Function<Whitened> {
   }
 };
 
+// cos and sin of each wave: (n, 2 kWaves T)
+at::Tensor waves_of(const std::vector<double>& periods, const at::Tensor& times) {
+  std::vector<at::Tensor> columns = {at::empty({times.size(0), 0}, at::kDouble)};
+  for (const double period : periods) {
+    for (int h = 1; h <= NoiseSeasons::kWaves; ++h) {
+      const at::Tensor phase = times.to(at::kDouble) * (2.0 * std::numbers::pi * h / period);
+      columns.push_back(phase.cos().unsqueeze(1)), columns.push_back(phase.sin().unsqueeze(1));
+    }
+  }
+  return at::cat(columns, 1);
+}
+
+// As many independent squares as these rows tell as much as (Bartlett 1946): n / (1 + 2 sum_k r_k^2), r_k the
+// correlation of errors k usual distances apart.
+double effective_rows(const LastingNoise& noise, const at::Tensor& times) {
+  const auto n = static_cast<double>(times.size(0));
+  if (!noise.lasts()) return n;
+  const double fades = std::exp(-2.0 * (times.max() - times.min()).item<double>() / n / noise.time);
+  return n / (1.0 + 2.0 * std::pow(1.0 - noise.white, 2.0) * fades / (1.0 - fades));
+}
+
 double share_of(double logit) { return kLeastWhite + (1.0 - 2.0 * kLeastWhite) / (1.0 + std::exp(-logit)); }
 
 }  // namespace
 
-at::Tensor seasonal_variance(const NoiseSeasons& seasons, const at::Tensor& times) {
-  const at::Tensor t = times.to(at::kDouble);
-  if (seasons.periods.empty()) return at::ones_like(t);
-  return (seasons.centre + waves_of(seasons.periods, t).mv(at::tensor(seasons.weights, at::kDouble))).exp();
-}
-
-std::vector<SeasonalRange> seasonal_ranges(const NoiseSeasons& seasons) {
-  constexpr int kSteps = 200;
-  constexpr std::size_t kWeights = 2 * NoiseSeasons::kWaves;
-  std::vector<SeasonalRange> ranges;
-  for (std::size_t i = 0; i < seasons.periods.size(); ++i) {
-    NoiseSeasons one{{seasons.periods[i]}, {}};
-    const auto first = seasons.weights.begin() + static_cast<std::ptrdiff_t>(i * kWeights);
-    one.weights.assign(first, first + kWeights);
-    const at::Tensor sd = seasonal_variance(one, at::arange(kSteps, at::kDouble) * (one.periods[0] / kSteps)).sqrt();
-    ranges.push_back({one.periods[0], sd.min().item<double>(), sd.max().item<double>()});
-  }
-  return ranges;
-}
-
 at::Tensor whitened(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& values, LastingState& state) {
   const at::NoGradGuard no_grad;
-  at::Tensor result = of_one_size(noise.seasons, times, values);
+  at::Tensor result = values.contiguous().clone();
   if (times.size(0) == 0) return result;
   const Steps steps = steps_of(noise, times, state);
   at::Tensor mean = state.mean.defined() ? state.mean.clone() : at::zeros({values.size(1)}, at::kDouble);
@@ -148,12 +131,11 @@ at::Tensor whitened(const LastingNoise& noise, const at::Tensor& times, const at
 }
 
 at::Tensor whitened(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& values) {
-  return Whitened::apply(of_one_size(noise.seasons, times, values), steps_of(noise, times, {}).numbers);
+  return Whitened::apply(values, steps_of(noise, times, {}).numbers);
 }
 
 double log_determinant(const LastingNoise& noise, const at::Tensor& times) {
-  return steps_of(noise, times, {}).log_determinant +
-         seasonal_variance(noise.seasons, times).log().sum().item<double>();
+  return steps_of(noise, times, {}).log_determinant;
 }
 
 at::Tensor drawn_errors(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& normals) {
@@ -173,83 +155,93 @@ at::Tensor drawn_errors(const LastingNoise& noise, const at::Tensor& times, cons
 
 at::Tensor covariance_of(const LastingNoise& noise, const at::Tensor& times) {
   const at::Tensor apart = (times.unsqueeze(1) - times.unsqueeze(0)).abs();
-  const at::Tensor sd = seasonal_variance(noise.seasons, times).sqrt();
-  const at::Tensor of_one_size =
-      (1.0 - noise.white) * (-apart / noise.time).exp() + noise.white * at::eye(times.size(0), at::kDouble);
-  return sd.unsqueeze(1) * sd * of_one_size;
+  return (1.0 - noise.white) * (-apart / noise.time).exp() + noise.white * at::eye(times.size(0), at::kDouble);
 }
 
 LastingNoise likely_noise(std::int64_t column, const at::Tensor& times, const at::Tensor& residuals,
-                          const LastingNoise& start, const std::vector<double>& periods) {
-  constexpr double kLongest = 0.1;   // of the range
-  constexpr double kWeightSd = 0.5;  // of h = 1: nine years in ten the sd of the noise changes by less than a half
-  constexpr std::size_t kOwn = 2;    // log time, logit white; then weights of waves
+                          const LastingNoise& start) {
+  constexpr double kLongest = 0.1;  // of the range
   const auto n = static_cast<double>(times.size(0));
   const double range = (times[-1] - times[0]).item<double>();
   if (!(range > 0.0) || n < 3.0) return {column, 0.0, 1.0};
   const double low = std::log(range / n), high = std::log(kLongest * range);
-  std::vector<Prior> priors = {{0.5 * (low + high), 0.5 * (high - low) / kPriorTail, 0.5 * (high - low) / kPriorTail},
-                               {0.0, 3.0, 3.0}};  // of the logit: nine in ten between 1% and 99%
-  std::vector<double> seen;
-  for (const double period : periods) {
-    // A level that lasts, times a shorter season, would have that season's shape, and pass for it.
-    if (period > range || period < kLongest * range) continue;
-    seen.push_back(period);
-    for (int k = 0; k < 2 * NoiseSeasons::kWaves; ++k) {
-      const double sd = kWeightSd / (k / 2 + 1);
-      priors.push_back({0.0, sd, sd});
-    }
-  }
-  const at::Tensor columns = (residuals.dim() == 1 ? residuals.unsqueeze(1) : residuals).contiguous();
-  const at::Tensor waves = waves_of(seen, times);
+  const Prior of_time{0.5 * (low + high), 0.5 * (high - low) / kPriorTail, 0.5 * (high - low) / kPriorTail};
+  const Prior of_white{0.0, 3.0, 3.0};  // of its logit: nine in ten between 1% and 99%
+  const at::Tensor columns = residuals.dim() == 1 ? residuals.unsqueeze(1) : residuals;
   const auto noise_at = [&](const std::vector<double>& at) {
-    return LastingNoise{column, std::exp(at[0]), share_of(at[1]), {seen, {at.begin() + kOwn, at.end()}}};
+    return LastingNoise{column, std::exp(at[0]), share_of(at[1])};
   };
-  // -log p / n, the variance at its most likely: log(S / n) / 2 + (log|LL'| + sum log v) / 2n,   S = |L^-1 r / sqrt(v)|^2
+  // -log p / n, the variance at its most likely: log(mean of squares) / 2 + log|LL'| / 2n
   const auto cost = [&](const std::vector<double>& at) {
     LastingState state;
     const LastingNoise noise = noise_at(at);
     const double squares = whitened(noise, times, columns, state).square().sum().item<double>() / n;
-    double of_priors = 0.0;
-    for (std::size_t i = 0; i < at.size(); ++i) of_priors += priors[i].cost(at[i]);
-    return 0.5 * std::log(squares) + (0.5 * log_determinant(noise, times) + of_priors) / n;
-  };
-  // d / d log v_i = (1 / n - sum_c w_ic (L^-T L^-1 w)_ic / S) / 2,   w = r / sqrt(v)
-  const auto slopes_of_weights = [&](const std::vector<double>& at) {
-    const LastingNoise noise = noise_at(at);
-    const at::Tensor one_size = of_one_size(noise.seasons, times, columns);
-    const at::Tensor steps = steps_of(noise, times, {}).numbers;
-    at::Tensor white = one_size.clone();
-    std::vector<double> m(static_cast<std::size_t>(columns.size(1)));
-    whiten(steps, m.data(), white);
-    const double squares = white.square().sum().item<double>();
-    whiten_back(steps, white);
-    const at::Tensor slopes = waves.t().mv(0.5 * (1.0 / n - (one_size * white).sum(1) / squares)).contiguous();
-    return std::vector<double>(slopes.data_ptr<double>(), slopes.data_ptr<double>() + slopes.numel());
+    return 0.5 * std::log(squares) +
+           (0.5 * log_determinant(noise, times) + of_time.cost(at[0]) + of_white.cost(at[1])) / n;
   };
   const auto with_slopes = [&](const std::vector<double>& at) {
     constexpr double kStep = 1e-4;
     CostAndGradient found{cost(at), {}};
-    for (std::size_t i = 0; i < kOwn; ++i) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
       std::vector<double> up = at, down = at;
       up[i] += kStep, down[i] -= kStep;
       found.gradient.push_back((cost(up) - cost(down)) / (2.0 * kStep));
     }
-    if (seen.empty()) return found;
-    for (const double slope : slopes_of_weights(at)) {
-      const std::size_t i = found.gradient.size();
-      found.gradient.push_back(slope + priors[i].slope(at[i]) / n);
-    }
     return found;
   };
   const double white = std::clamp(start.white, 0.01, 0.99);
-  std::vector<double> from = {priors[0].centre, 0.0};
-  if (start.lasts()) from = {std::log(start.time), std::log(white / (1.0 - white))};
-  from.resize(priors.size());
-  if (start.seasons.periods == seen)
-    std::copy(start.seasons.weights.begin(), start.seasons.weights.end(), from.begin() + kOwn);
-  LastingNoise found = noise_at(minimise(with_slopes, from).x);
-  if (!seen.empty()) found.seasons.centre = -std::log(seasonal_variance(found.seasons, times).mean().item<double>());
+  const std::vector<double> from = start.lasts() ? std::vector{std::log(start.time), std::log(white / (1.0 - white))}
+                                                 : std::vector{of_time.centre, 0.0};
+  return noise_at(minimise(with_slopes, from).x);
+}
+
+at::Tensor seasonal_variance(const NoiseSeasons& seasons, const at::Tensor& times) {
+  if (seasons.periods.empty()) return at::ones({times.size(0)}, at::kDouble);
+  return (seasons.centre + waves_of(seasons.periods, times).mv(at::tensor(seasons.weights, at::kDouble))).exp();
+}
+
+std::vector<SeasonalRange> seasonal_ranges(const NoiseSeasons& seasons) {
+  constexpr int kSteps = 200;
+  constexpr std::ptrdiff_t kWeights = 2 * NoiseSeasons::kWaves;
+  std::vector<SeasonalRange> ranges;
+  for (std::size_t i = 0; i < seasons.periods.size(); ++i) {
+    const auto first = seasons.weights.begin() + static_cast<std::ptrdiff_t>(i) * kWeights;
+    const NoiseSeasons one{{seasons.periods[i]}, {first, first + kWeights}};
+    const at::Tensor sd = seasonal_variance(one, at::arange(kSteps, at::kDouble) * (one.periods[0] / kSteps)).sqrt();
+    ranges.push_back({one.periods[0], sd.min().item<double>(), sd.max().item<double>()});
+  }
+  return ranges;
+}
+
+// -log p, s^2 at its most likely: m (log mean(q / v) + mean(log v)) / 2 + sum_w (w / sd_w)^2 / 2, of squares q that tell
+// as much as m
+NoiseSeasons likely_seasons(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& squares,
+                            const std::vector<double>& periods) {
+  constexpr double kWeightSd = 0.5;  // of h = 1: nine years in ten the sd of the noise changes by less than a half
+  const double range = (times.max() - times.min()).item<double>();
+  NoiseSeasons found;
+  std::copy_if(periods.begin(), periods.end(), std::back_inserter(found.periods),
+               [&](double period) { return period <= range; });
+  if (found.periods.empty()) return found;
+  std::vector<double> sds;
+  for (std::size_t i = 0; i < found.periods.size(); ++i) {
+    for (int k = 0; k < 2 * NoiseSeasons::kWaves; ++k) sds.push_back(kWeightSd / (k / 2 + 1));
+  }
+  const at::Tensor waves = waves_of(found.periods, times), sd = at::tensor(sds, at::kDouble);
+  const double m = effective_rows(noise, times), n = static_cast<double>(times.size(0));
+  found.weights =
+      minimise(
+          [&](const std::vector<double>& at) {
+            const at::Tensor w = at::tensor(at, at::kDouble), log_v = waves.mv(w);
+            const at::Tensor relative = squares * (-log_v).exp();  // q / v
+            const double cost = 0.5 * m * (relative.mean().log() + log_v.mean()).item<double>() +
+                                0.5 * (w / sd).square().sum().item<double>();
+            const at::Tensor slopes = 0.5 * m * waves.t().mv(1.0 / n - relative / relative.sum()) + w / sd.square();
+            return CostAndGradient{cost, {slopes.data_ptr<double>(), slopes.data_ptr<double>() + slopes.numel()}};
+          },
+          std::vector<double>(sds.size(), 0.0))
+          .x;
+  found.centre = -std::log(seasonal_variance(found, times).mean().item<double>());
   return found;
 }
 

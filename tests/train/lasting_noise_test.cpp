@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
@@ -14,56 +15,38 @@
 namespace ick {
 namespace {
 
-const std::vector<double> kWeights = {0.5, -0.2, 0.1, 0.3, -0.4, 0.2, 0.15, -0.1};
-// Of one size, and of a size that goes by two seasons.
-const LastingNoise kNoise = {0, 1.7, 0.2}, kSeasonal = {0, 1.7, 0.2, {{4.0, 9.0}, kWeights, -0.3}};
+constexpr LastingNoise kNoise = {0, 1.7, 0.2};
 
 // Uneven, in order, two of them equal.
 at::Tensor times() { return at::tensor({0.0, 0.1, 0.7, 0.7, 2.9, 3.0, 7.5, 7.9, 8.2, 15.0}, at::kDouble); }
 at::Tensor values() { return at::tensor(normal_numbers(30, 4), at::kDouble).view({10, 3}); }
 
-double seasonal_sd(double t) {
-  double log_variance = -0.3;
-  for (const double period : {4.0, 9.0}) {
-    const double* const w = kWeights.data() + (period == 4.0 ? 0 : 4);
-    const double angle = 2.0 * std::numbers::pi * t / period;
-    log_variance += w[0] * std::cos(angle) + w[1] * std::sin(angle);
-    log_variance += w[2] * std::cos(2.0 * angle) + w[3] * std::sin(2.0 * angle);
-  }
-  return std::exp(0.5 * log_variance);
-}
-
 // The definition, one pair of rows at a time.
-at::Tensor covariance(bool seasonal = false) {
+at::Tensor covariance() {
   const at::Tensor t = times();
   at::Tensor c = at::empty({10, 10}, at::kDouble);
   for (std::int64_t i = 0; i < 10; ++i) {
     for (std::int64_t j = 0; j < 10; ++j) {
-      const double a = t[i].item<double>(), b = t[j].item<double>();
-      const double sizes = seasonal ? seasonal_sd(a) * seasonal_sd(b) : 1.0;
-      c[i][j] = sizes * (0.8 * std::exp(-std::abs(a - b) / 1.7) + (i == j ? 0.2 : 0.0));
+      const double apart = std::abs(t[i].item<double>() - t[j].item<double>());
+      c[i][j] = 0.8 * std::exp(-apart / 1.7) + (i == j ? 0.2 : 0.0);
     }
   }
   return c;
 }
 
 TEST(LastingNoise, WhitensByTheCovariance) {
-  for (const bool seasonal : {false, true}) {
-    SCOPED_TRACE(seasonal);
-    const LastingNoise& noise = seasonal ? kSeasonal : kNoise;
-    EXPECT_LT((covariance_of(noise, times()) - covariance(seasonal)).abs().max().item<double>(), 1e-14);
-    const at::Tensor white = whitened(noise, times(), values());
-    const at::Tensor expected = values().t().matmul(at::linalg_solve(covariance(seasonal), values()));
-    EXPECT_LT((white.t().matmul(white) - expected).abs().max().item<double>(), 1e-10);
-    EXPECT_NEAR(log_determinant(noise, times()), at::logdet(covariance(seasonal)).item<double>(), 1e-10);
-  }
+  EXPECT_LT((covariance_of(kNoise, times()) - covariance()).abs().max().item<double>(), 1e-14);
+  const at::Tensor white = whitened(kNoise, times(), values());
+  const at::Tensor expected = values().t().matmul(at::linalg_solve(covariance(), values()));
+  EXPECT_LT((white.t().matmul(white) - expected).abs().max().item<double>(), 1e-10);
+  EXPECT_NEAR(log_determinant(kNoise, times()), at::logdet(covariance()).item<double>(), 1e-10);
 }
 
 TEST(LastingNoise, LaterRowsGoOnFromTheState) {
   LastingState state;
-  const at::Tensor first = whitened(kSeasonal, times().narrow(0, 0, 4), values().narrow(0, 0, 4), state);
-  const at::Tensor second = whitened(kSeasonal, times().narrow(0, 4, 6), values().narrow(0, 4, 6), state);
-  EXPECT_LT((at::cat({first, second}) - whitened(kSeasonal, times(), values())).abs().max().item<double>(), 1e-14);
+  const at::Tensor first = whitened(kNoise, times().narrow(0, 0, 4), values().narrow(0, 0, 4), state);
+  const at::Tensor second = whitened(kNoise, times().narrow(0, 4, 6), values().narrow(0, 4, 6), state);
+  EXPECT_LT((at::cat({first, second}) - whitened(kNoise, times(), values())).abs().max().item<double>(), 1e-14);
 }
 
 TEST(LastingNoise, DrawsAreTheFactorTimesNormalNumbers) {
@@ -78,7 +61,7 @@ TEST(LastingNoise, DrawsAreTheFactorTimesNormalNumbers) {
 TEST(LastingNoise, SlopesAreThoseOfDifferences) {
   const at::Tensor weights = at::tensor(normal_numbers(30, 5), at::kDouble).view({10, 3});
   const GradientCheck check = check_gradient(
-      [&](const at::Tensor& at) { return (whitened(kSeasonal, times(), at) * weights).sin().sum(); }, values());
+      [&](const at::Tensor& at) { return (whitened(kNoise, times(), at) * weights).sin().sum(); }, values());
   EXPECT_GT(check.largest, 0.1);
   EXPECT_LT(check.error, 1e-8);
 }
@@ -111,33 +94,68 @@ TEST(LastingNoise, IsFoundInResiduals) {
   }
 }
 
-// Residuals whose log variance goes by 0.8 of a cosine over 1,000, the same errors otherwise. A season shorter than errors
-// may last (a tenth of the range) is not looked for, nor one that has not been seen once.
-TEST(LastingNoise, FindsItsSeason) {
-  constexpr int kRows = 20'000;
-  constexpr double kStep = 0.25, kPeriod = 1000.0, kTime = 3.0;
-  Random random(7);
-  const double a = std::exp(-kStep / kTime);
-  std::vector<double> residuals;
-  double lasting = random.normal();
-  for (int i = 0; i < kRows; ++i) {
-    const double sd = std::exp(0.4 * std::cos(2.0 * std::numbers::pi * kStep * i / kPeriod));
-    residuals.push_back(sd * (std::sqrt(0.6) * lasting + std::sqrt(0.4) * random.normal()));
-    lasting = a * lasting + std::sqrt(1.0 - a * a) * random.normal();
+// log v by the definition.
+double log_variance(const NoiseSeasons& seasons, double t) {
+  double sum = seasons.centre;
+  for (std::size_t i = 0; i < seasons.periods.size(); ++i) {
+    const double* const w = seasons.weights.data() + 4 * i;
+    const double angle = 2.0 * std::numbers::pi * t / seasons.periods[i];
+    sum +=
+        w[0] * std::cos(angle) + w[1] * std::sin(angle) + w[2] * std::cos(2.0 * angle) + w[3] * std::sin(2.0 * angle);
   }
+  return sum;
+}
+
+TEST(NoiseSeasons, AreWavesOfTheLogarithm) {
+  const NoiseSeasons seasons{{4.0, 9.0}, {0.5, -0.2, 0.1, 0.3, -0.4, 0.2, 0.15, -0.1}, -0.3};
+  const at::Tensor t = times(), found = seasonal_variance(seasons, t);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_NEAR(std::log(found[i].item<double>()), log_variance(seasons, t[i].item<double>()), 1e-12);
+  }
+  const std::vector<SeasonalRange> ranges = seasonal_ranges(seasons);
+  ASSERT_EQ(ranges.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    NoiseSeasons one{{seasons.periods[i]}, {seasons.weights.begin() + 4 * i, seasons.weights.begin() + 4 * i + 4}};
+    double low = 1e9, high = 0.0;
+    for (int k = 0; k < 5000; ++k) {
+      const double sd = std::exp(0.5 * log_variance(one, one.periods[0] * k / 5000.0));
+      low = std::min(low, sd), high = std::max(high, sd);
+    }
+    EXPECT_NEAR(ranges[i].low, low, 1e-3);
+    EXPECT_NEAR(ranges[i].high, high, 1e-3);
+  }
+  EXPECT_TRUE(at::equal(seasonal_variance({}, t), at::ones({10}, at::kDouble)));
+}
+
+// Errors that last for three, whose log variance goes by waves of a long and a short season. One that has not been seen
+// once is not looked for.
+TEST(NoiseSeasons, AreFoundInSquares) {
+  constexpr int kRows = 40'000;
+  constexpr double kStep = 0.25;
+  const NoiseSeasons truth{{1000.0, 7.0}, {0.8, 0.0, 0.0, 0.3, -0.4, 0.2, 0.0, 0.0}};
+  const LastingNoise lasting{0, 3.0, 0.4};
   const at::Tensor times = kStep * at::arange(kRows, at::kDouble);
-  const LastingNoise found = likely_noise(0, times, at::tensor(residuals, at::kDouble), {}, {kPeriod, 10.0, 9000.0});
-  EXPECT_NEAR(found.time / kTime, 1.0, 0.15);
-  EXPECT_NEAR(found.white, 0.4, 0.03);
-  ASSERT_EQ(found.seasons.periods, std::vector<double>{kPeriod});
-  ASSERT_EQ(found.seasons.weights.size(), 4u);
-  EXPECT_NEAR(found.seasons.weights[0], 0.8, 0.15);
-  for (const int k : {1, 2, 3}) EXPECT_NEAR(found.seasons.weights[static_cast<std::size_t>(k)], 0.0, 0.15);
-  EXPECT_NEAR(seasonal_variance(found.seasons, times).mean().item<double>(), 1.0, 1e-12);
-  const std::vector<SeasonalRange> ranges = seasonal_ranges(found.seasons);
-  ASSERT_EQ(ranges.size(), 1u);
-  EXPECT_NEAR(ranges[0].low, std::exp(-0.4), 0.1);
-  EXPECT_NEAR(ranges[0].high, std::exp(0.4), 0.15);
+  const at::Tensor normals = at::tensor(normal_numbers(kRows, 7), at::kDouble);
+  const at::Tensor errors = 5.0 * seasonal_variance(truth, times).sqrt() * drawn_errors(lasting, times, normals);
+  const NoiseSeasons found = likely_seasons(lasting, times, errors.square(), {1000.0, 7.0, 11'000.0});
+  ASSERT_EQ(found.periods, truth.periods);
+  ASSERT_EQ(found.weights.size(), 8u);
+  for (std::size_t k = 0; k < 8; ++k) EXPECT_NEAR(found.weights[k], truth.weights[k], 0.12) << k;
+  EXPECT_NEAR(seasonal_variance(found, times).mean().item<double>(), 1.0, 1e-12);
+}
+
+// Of rows that say nothing else weights are the mode of their prior; the longer errors last, the nearer to it.
+TEST(NoiseSeasons, AreBelievedTheLessTheLongerErrorsLast) {
+  const at::Tensor times = at::arange(400, at::kDouble);
+  const at::Tensor squares = (times * (2.0 * std::numbers::pi / 100.0)).cos().exp();
+  double before = 1.0;
+  for (const double time : {0.1, 3.0, 30.0}) {
+    const double weight = likely_seasons({0, time, 0.0}, times, squares, {100.0}).weights[0];
+    EXPECT_LT(weight, before);
+    EXPECT_GT(weight, 0.0);
+    before = weight;
+  }
+  EXPECT_TRUE(likely_seasons({0, 3.0, 0.0}, times, squares, {401.0}).weights.empty());
 }
 
 }  // namespace

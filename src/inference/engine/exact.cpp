@@ -237,17 +237,16 @@ at::Tensor expected_residuals(const Model& model, const Dataset& rows, const at:
   return at::cat({(rows.y.index_select(0, order) - phi.mv(known.mean)).unsqueeze(1), unknown}, 1).contiguous();
 }
 
-// How errors last and go by the season, the kernels held, by expectation and maximisation (Dempster, Laird and Rubin
-// 1977): residuals alone would be too small, by what the function has taken from the errors. `log_noise` follows unless
-// it is `held`.
+// How errors last, the kernels held, by expectation and maximisation (Dempster, Laird and Rubin 1977): residuals alone
+// would be too small, by what the function has taken from the errors. `log_noise` follows unless it is `held`.
 LastingNoise likely_lasting(const Model& model, const Dataset& rows, std::int64_t column, LastingNoise lasting,
-                            const std::vector<double>& periods, double& log_noise, bool held) {
+                            double& log_noise, bool held) {
   constexpr int kRounds = 3;
   const at::NoGradGuard no_grad;
   const auto [times, order] = rows.x.select(1, column).sort(0);
   for (int round = 0; round < kRounds; ++round) {
     const at::Tensor residuals = expected_residuals(model, rows, order, std::exp(log_noise), lasting);
-    lasting = likely_noise(column, times, residuals, lasting, periods);
+    lasting = likely_noise(column, times, residuals, lasting);
     if (held || !lasting.lasts()) continue;
     LastingState state;
     const double squares = whitened(lasting, times, residuals, state).square().sum().item<double>();
@@ -292,16 +291,11 @@ double maximise_evidence(Stage& stage) {
   best.x.assign(raw.data_ptr<double>(), raw.data_ptr<double>() + raw.numel());
   best.x.push_back(stage.stated_log_noise().value_or(stage.log_noise()));
   const std::optional<std::int64_t> column = lasting_column(stage);
-  std::vector<double> periods;  // that the noise may go by, unless the user says what it is
-  if (column && !stage.stated_log_noise() && stage.options().noise_formula.empty()) {
-    periods = stage.periods(stage.encoder().kernel_columns[static_cast<std::size_t>(*column)].info.name);
-  }
   const auto most = static_cast<int>(stage.options().epochs);
   int steps = 0;
   for (int turn = 0; turn < (column ? kTurns : 1); ++turn) {
     if (column) {
-      lasting =
-          likely_lasting(model, rows, *column, lasting, periods, best.x.back(), stage.stated_log_noise().has_value());
+      lasting = likely_lasting(model, rows, *column, lasting, best.x.back(), stage.stated_log_noise().has_value());
     }
     best = search.search(best.x, most, [&](int step, double value) {
       return stage.say_step(std::min(most, steps + step), value, rows.size());
@@ -317,6 +311,22 @@ double maximise_evidence(Stage& stage) {
 }
 
 namespace {
+
+// How the noise goes by the seasons of the formula, by the squares of errors that are expected given the rows; unless
+// the user says what it is. The function was found as if errors had one size: two summers cannot tell a larger noise from
+// a season that is missed, and one that counts for less is missed the more.
+NoiseSeasons seasons_of(const Stage& stage) {
+  const LastingNoise& lasting = stage.lasting();
+  if (!lasting.lasts() || stage.stated_log_noise() || !stage.options().noise_formula.empty()) return {};
+  const at::NoGradGuard no_grad;
+  const Dataset rows = stage.training().select(
+      draw_rows(stage.training().size(), kMostRows, seed_for(stage.options().seed, "evidence rows")));
+  const auto [times, order] = rows.x.select(1, lasting.column).sort(0);
+  const double noise = stage.standard_noise();
+  const at::Tensor errors = expected_residuals(stage.model(), rows, order, noise * noise, lasting);
+  const std::string& column = stage.encoder().kernel_columns[static_cast<std::size_t>(lasting.column)].info.name;
+  return likely_seasons(lasting, times, errors.square().sum(1), stage.periods(column));
+}
 
 // "errors last for 1.6 d: ...", and by how much they go by the season.
 void say_lasting(Stage& stage) {
@@ -358,6 +368,9 @@ void maximise_evidence_of_lasting(Stage& stage, const at::Tensor& start) {
     stage.set_noise(noise);
     stage.set_lasting(lasting);
   }
+  lasting = stage.lasting();
+  lasting.seasons = seasons_of(stage);
+  stage.set_lasting(lasting);
   say_lasting(stage);
 }
 
