@@ -63,7 +63,7 @@ Encoder assumed_encoder(const ModelSpec& spec) {
     for (const NetworkSpec& network : term.networks) {
       const NetworkPlan& plan = network.inputs;
       NetworkInputs& inputs = encoder.networks.emplace_back();
-      inputs.columns.resize(plan.columns.size());
+      inputs.columns.resize(plan.columns.size() + plan.ranked.size());
       for (const TreesPlan& trees : plan.trees) {
         RandomTree tree;
         tree.column.resize((std::size_t{1} << trees.depth) - 1);

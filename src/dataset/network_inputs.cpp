@@ -149,7 +149,38 @@ const Column& same_kind(const Table& table, const ColumnInfo& info) {
 
 namespace {
 
-NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& use) {
+// Of at most 65,536 rows drawn from those in use; 257 values, or fewer where there are no more.
+NormalScores fit_normal_scores(const Column& column, const std::vector<bool>& use, std::uint64_t seed) {
+  constexpr std::size_t kMostValues = 257;
+  Rows rows;
+  for (std::size_t i = 0; i < column.values.size(); ++i) {
+    if (use[i] && std::isfinite(column.values[i])) rows.push_back(static_cast<std::int64_t>(i));
+  }
+  const at::Tensor drawn = draw_rows(std::ssize(rows), kManyRows, seed_for(seed, "ranks of " + column.info.name));
+  std::vector<double> sorted;
+  for (std::int64_t k = 0; k < drawn.size(0); ++k) {
+    sorted.push_back(column.values[rows[static_cast<std::size_t>(drawn.data_ptr<std::int64_t>()[k])]]);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  NormalScores all;
+  for (auto from = sorted.begin(); from != sorted.end();) {
+    const auto to = std::upper_bound(from, sorted.end(), *from);
+    const auto before = static_cast<double>(from - sorted.begin()), after = static_cast<double>(to - sorted.begin());
+    all.values.push_back(*from), all.scores.push_back(normal_quantile(0.5 * (before + after) / n));
+    from = to;
+  }
+  if (all.values.size() <= kMostValues) return all;
+  NormalScores kept;
+  for (std::size_t k = 0; k < kMostValues; ++k) {
+    const std::size_t i = k * (all.values.size() - 1) / (kMostValues - 1);
+    kept.values.push_back(all.values[i]), kept.scores.push_back(all.scores[i]);
+  }
+  return kept;
+}
+
+NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& use, bool ranked = false,
+                                 std::uint64_t seed = 0) {
   refuse_text(column, "a network");
   refuse_bytes(column);
   NetworkColumn fitted;
@@ -158,7 +189,12 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
     fitted.info.levels = levels_of(column, use);
     return fitted;
   }
-  const ColumnMoments moments = moments_of(column.values, use);
+  OfRow score;
+  if (ranked && column.info.type != ColumnType::time) {
+    fitted.ranks = fit_normal_scores(column, use, seed);
+    score = [&](std::size_t, double value) { return fitted.ranks->of(value); };
+  }
+  const ColumnMoments moments = moments_of(column.values, use, score);
   fitted.scaling = scaling_by(moments);
   if (fitted.scaling.sd == 0.0) fitted.scaling.sd = 1.0;
   fitted.has_gaps = moments.has_gaps;
@@ -234,6 +270,16 @@ NetworkImages fit_images(const Table& table, const ImageSettings& settings, cons
 
 }  // namespace
 
+double NormalScores::of(double value) const {
+  if (std::isnan(value) || values.empty()) return value;
+  const auto above = std::upper_bound(values.begin(), values.end(), value);
+  if (above == values.begin()) return scores.front();
+  if (above == values.end()) return scores.back();
+  const auto i = static_cast<std::size_t>(above - values.begin());
+  const double share = (value - values[i - 1]) / (values[i] - values[i - 1]);
+  return scores[i - 1] + share * (scores[i] - scores[i - 1]);
+}
+
 std::int64_t NetworkColumn::width() const {
   return info.type == ColumnType::category ? std::ssize(info.levels) : has_gaps ? 2 : 1;
 }
@@ -283,9 +329,19 @@ void RowImages::load(std::int64_t image, float* to, const Augmentation& augmenta
 }
 
 NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
-                                 std::uint64_t seed) {
+                                 std::uint64_t seed, bool ranked) {
   NetworkInputs inputs;
-  for (const std::string& name : plan.columns) inputs.columns.push_back(fit_network_column(table.column(name), use));
+  for (const std::string& name : plan.columns) {
+    inputs.columns.push_back(fit_network_column(table.column(name), use, ranked, seed));
+  }
+  for (const std::string& name : plan.ranked) {
+    const ColumnType type = table.column(name).info.type;
+    if (type == ColumnType::category || type == ColumnType::time) {
+      throw DataError(named(name) + " holds " + std::string(column_type_name(type)) +
+                      " values; rank(x) takes columns of numbers");
+    }
+    inputs.columns.push_back(fit_network_column(table.column(name), use, true, seed));
+  }
   for (std::size_t i = 0; i < plan.trees.size(); ++i) {
     inputs.trees.push_back(fit_trees(table, plan.trees[i], use, seed_for(seed, "trees " + std::to_string(i))));
   }

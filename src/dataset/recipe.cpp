@@ -245,8 +245,9 @@ Odd encode_scaled(const Column& column, const NetworkColumn& fitted, Recipe::Row
   Odd odd;
   const auto [mean, sd] = fitted.scaling;
   const bool has_gaps = fitted.has_gaps;
+  const NormalScores* const ranks = fitted.ranks ? &*fitted.ranks : nullptr;
   for (const std::int64_t i : rows) {
-    const double value = column.values[i];
+    const double value = ranks != nullptr ? ranks->of(column.values[i]) : column.values[i];
     const bool gap = std::isnan(value);
     odd.filled += gap;
     to[0] = gap ? 0.0f : static_cast<float>((value - mean) / sd);

@@ -6,28 +6,44 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 #include "inference/beside.h"
 #include "inference/crossfit.h"
 
 namespace ick {
 
-// Rows drawn at random are exchangeable; those of one time, place or group are only as blocks.
-Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores) {
-  if (split.kind == Split::Kind::random) return Calibration(scores);
+std::vector<std::vector<std::int64_t>> exchangeable_parts(const Table& table, const Split& split, const Dataset& rows) {
+  std::vector<std::vector<std::int64_t>> parts;
+  if (split.kind == Split::Kind::random) {
+    for (std::int64_t i = 0; i < rows.size(); ++i) parts.push_back({i});
+    return parts;
+  }
   std::vector<std::string> columns = split.columns;
   for (const Column& column : table.columns) {  // that `last` goes by when it does not say
     if (split.columns.empty() && column.info.type == ColumnType::time) columns.push_back(column.info.name);
   }
-  if (columns.size() != 1 && split.columns.empty()) return Calibration::of_blocks({scores});
-  std::map<std::int64_t, double> score_of;
-  for (std::size_t i = 0; i < scores.size(); ++i) score_of[rows.rows[i]] = scores[i];
+  if (columns.size() != 1 && split.columns.empty()) {
+    std::iota(parts.emplace_back(static_cast<std::size_t>(rows.size())).begin(), parts.back().end(), 0);
+    return parts;
+  }
+  std::map<std::int64_t, std::int64_t> place_of;
+  for (std::int64_t i = 0; i < rows.size(); ++i) place_of[rows.rows[static_cast<std::size_t>(i)]] = i;
   // about as many as were drawn: a dozen spans of a column, or some of a hundred cells of several; groups are themselves
   const int spans = split.kind == Split::Kind::group ? 50 : columns.size() > 1 ? 25 : 12;
-  std::vector<std::vector<double>> blocks;
   for (const Block& block : blocks_of(table, columns, rows.rows, spans)) {
+    std::vector<std::int64_t>& part = parts.emplace_back();
+    for (const std::int64_t row : block.rows) part.push_back(place_of.at(row));
+  }
+  return parts;
+}
+
+Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores) {
+  if (split.kind == Split::Kind::random) return Calibration(scores);
+  std::vector<std::vector<double>> blocks;
+  for (const std::vector<std::int64_t>& part : exchangeable_parts(table, split, rows)) {
     std::vector<double>& of_block = blocks.emplace_back();
-    for (const std::int64_t row : block.rows) of_block.push_back(score_of.at(row));
+    for (const std::int64_t i : part) of_block.push_back(scores[static_cast<std::size_t>(i)]);
   }
   return Calibration::of_blocks(blocks);
 }

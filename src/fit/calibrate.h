@@ -10,6 +10,10 @@
 
 namespace ick {
 
+// Rows, by their place, in parts that count alike: each row by itself where `split` draws them at random, else blocks of
+// one time, place or group.
+std::vector<std::vector<std::int64_t>> exchangeable_parts(const Table& table, const Split& split, const Dataset& rows);
+
 // Scores |y - mean| / sd of rows that a model had not seen, `split` having set them apart: rows drawn at random are
 // exchangeable, those of one time, place or group only as blocks.
 Calibration calibrated(const Table& table, const Split& split, const Dataset& rows, const std::vector<double>& scores);

@@ -7,6 +7,7 @@
 
 #include "fit/calibrate.h"
 #include "fit/choices.h"
+#include "fit/first.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/inference/engine.h"
@@ -148,7 +149,8 @@ FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOp
   const FitBytes bytes = bytes_of(plan);
   estimate.bytes = bytes_of(table) + bytes.rows + static_cast<double>(o.members) * bytes.member;
   const Engine::Seconds once = engine.seconds(model, o, rows, n);
-  const double runs = o.refit == Refit::yes && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
+  double runs = o.refit == Refit::yes && estimate.validation_rows > 0 && !engine.kernels_only ? 2.0 : 1.0;
+  if (plan_to_try_ranks(table, plan)) runs += 1.0;
   estimate.seconds_per_epoch = once.epoch;
   if (may_cross_fit(plan, estimate.training_rows)) {  // one member each, with all rows but the fold's
     model_options.members = 1;

@@ -9,6 +9,7 @@
 #include "base/stopwatch.h"
 #include "fit/calibrate.h"
 #include "fit/choices.h"
+#include "fit/first.h"
 #include "fit/noise.h"
 #include "fit/sanity.h"
 #include "fit/second.h"
@@ -42,10 +43,13 @@ Dataset judged_training_rows(const Dataset& training, std::uint64_t seed) {
 struct Outcome : StageOutcome {
   Scaling training;           // of the targets it has seen
   double spread = 0.0;        // of its members, see spread_of(); 0: not of a trained ensemble of numbers
+  bool ranked = false;        // networks read numbers by their ranks
   at::Tensor mean, variance;  // of the function at rows it has not seen; of classes the functions of members
 
   Outcome(const Stage& stage, const FunctionPosterior& posterior, const Dataset& unseen)
-      : StageOutcome(stage.outcome()), training(stage.encoder().target_summary) {
+      : StageOutcome(stage.outcome()),
+        training(stage.encoder().target_summary),
+        ranked(stage.options().inputs == NumberInputs::ranks) {
     const Likelihood& likelihood = likelihood_of(stage.options());
     if (likelihood.has_classes()) {
       mean = member_functions(posterior.model(), unseen);
@@ -72,6 +76,7 @@ struct Outcome : StageOutcome {
     polished = number("polished") != 0.0;
     linear_share = number("linear_share");
     neighbours = number("neighbours") != 0.0;
+    ranked = number("ranked") != 0.0;
     training = {number("training_mean"), number("training_sd")};
     spread = number("spread");
     amplitude = number("amplitude");
@@ -93,6 +98,7 @@ struct Outcome : StageOutcome {
                        {"outcome.polished", polished},
                        {"outcome.linear_share", linear_share},
                        {"outcome.neighbours", neighbours},
+                       {"outcome.ranked", ranked},
                        {"outcome.training_mean", training.mean},
                        {"outcome.training_sd", training.sd},
                        {"outcome.spread", spread},
@@ -250,37 +256,6 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
             validation.weights.defined() ? span_of(validation.weights) : std::span<const double>());
 }
 
-// What another function in a network's place makes of a kernel that multiplies it need not suit the network: a stage
-// trained with the usual lengthscales instead, and its posterior, where validation rows drawn at random are predicted
-// better by more than the standard error; or not worse by more than that, where lengthscales were found beyond what their
-// prior holds likely. Null otherwise. A stretch of time or a region is too little to decide by.
-std::unique_ptr<Stage> with_usual_lengthscales(const Stage& first, const FunctionPosterior& known,
-                                               const FitHooks& hooks,
-                                               std::shared_ptr<const FunctionPosterior>& posterior) {
-  const FitPlan& plan = first.plan();
-  const Likelihood& likelihood = likelihood_of(plan.options);
-  const Dataset& unseen = first.validation();
-  const bool decides = unseen.size() > 0 && plan.options.validation->kind == Split::Kind::random;
-  if (!decides || !known.engine().trains || likelihood.has_classes() || first.training().size() > kMostBeside ||
-      !first.has_unusual_lengthscales()) {
-    return nullptr;
-  }
-  auto other = std::make_unique<Stage>(first.table(), plan, plan.training, "train", hooks);
-  other->start_with_usual_lengthscales();
-  const std::shared_ptr<const FunctionPosterior> found = known.engine().fit(*other, {nullptr, &first});
-  const at::Tensor y = unseen.targets();
-  const at::Tensor gained = (moments_at(known, likelihood, unseen).mean - y).square() -
-                            (moments_at(*found, likelihood, unseen).mean - y).square();
-  const double error = gained.std(0, true).item<double>() / std::sqrt(static_cast<double>(gained.size(0)));
-  const double wanted = first.has_unusual_lengthscales(/*at_edge=*/true) ? -error : error;
-  if (!(gained.mean().item<double>() > wanted)) return nullptr;
-  other->remark(
-      "lengthscales of kernels that multiply networks are the usual ones: validation rows do not prefer "
-      "those that were found with another function in the network's place");
-  posterior = found;
-  return other;
-}
-
 // Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its
 // own, and none would hear that another is gone or wants to stop.
 [[noreturn]] void refuse_ranks(const Engine& engine) {
@@ -295,15 +270,15 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
               const Checkpoint* resume) {
   const Stopwatch watch;
   const ThreadScope threads(options.threads);
-  const FitPlan plan = plan_fit(table, formula, options);
-  const Engine& engine = engine_named(plan.options.posterior);
+  const FitPlan first_plan = plan_fit(table, formula, options);
+  const Engine& engine = engine_named(first_plan.options.posterior);
   if (callers_hooks.ranks != nullptr && !engine.trains) refuse_ranks(engine);
-  if (callers_hooks.ranks != nullptr && plan.options.neighbours == Neighbours::yes) {
+  if (callers_hooks.ranks != nullptr && first_plan.options.neighbours == Neighbours::yes) {
     throw UsageError(setting("neighbours", "yes") +
                      " is for a fit by one process: rows and their neighbours are not shared out; leave it out, or "
                      "start one process, without WORLD_SIZE");
   }
-  const bool classes = likelihood_of(plan.options).has_classes(), validated = count_of(plan.validation) > 0;
+  const bool classes = likelihood_of(first_plan.options).has_classes(), validated = count_of(first_plan.validation) > 0;
   if (resume != nullptr && resume->phase == "start") resume = nullptr;
   const bool second_only = resume != nullptr && resume->phase == "refit";
 
@@ -324,34 +299,24 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   FitHooks quiet_hooks = hooks;  // of a training that another one stands in for, where the fit is resumed
   quiet_hooks.planned = {};
   quiet_hooks.checkpoint = {};
-  std::unique_ptr<Stage> stage;
-  std::shared_ptr<const FunctionPosterior> posterior;
-  Dataset unseen;  // by the first stage
+  std::optional<FitPlan> ranked;
+  FirstTraining first;
+  if (!second_only) {
+    first = train_first(table, first_plan, hooks, quiet_hooks, resume, ranked);
+  } else if (resume->numbers.contains("outcome.ranked") && resume->numbers.at("outcome.ranked") != 0.0) {
+    ranked = ranked_plan(table, first_plan);
+  }
+  const bool by_ranks = ranked && (second_only || first.stage->options().inputs == NumberInputs::ranks);
+  const FitPlan& plan = by_ranks ? *ranked : first_plan;
+  std::unique_ptr<Stage> stage = std::move(first.stage);
+  std::shared_ptr<const FunctionPosterior> posterior = std::move(first.posterior);
   std::vector<std::string> first_remarks;
   std::string why_first;                 // it is kept, though a second was trained
   double waiting = 0.0, training = 0.0;  // seconds
-  if (!second_only) {
-    stage = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
-    posterior = engine.fit(*stage, {resume});
-    const Likelihood& likelihood = likelihood_of(plan.options);
-    const bool again = validated && engine.kernels_only && plan.options.warm_start;
-    if (again && looks_wrong(*posterior, likelihood, stage->training(), stage->validation(), plan.options.seed)) {
-      auto other = std::make_unique<Stage>(table, plan, plan.training, "train", hooks);
-      other->start_elsewhere();
-      const std::shared_ptr<const FunctionPosterior> second = engine.fit(*other, {});
-      const double before = unseen_error(*posterior, likelihood, stage->validation());
-      if (unseen_error(*second, likelihood, other->validation()) < before) {
-        stage = std::move(other);
-        posterior = second;
-      }
-    }
-    if (std::unique_ptr<Stage> other = with_usual_lengthscales(*stage, *posterior, quiet_hooks, posterior)) {
-      stage = std::move(other);
-    }
-    unseen = validated ? stage->validation() : judged_training_rows(stage->training(), plan.options.seed);
-  } else {
-    unseen = open_rows(table, plan.encoder, plan.validation, nullptr, plan.options.held_bytes);
-  }
+  // by the first stage
+  const Dataset unseen = second_only ? open_rows(table, plan.encoder, plan.validation, nullptr, plan.options.held_bytes)
+                         : validated ? stage->validation()
+                                     : judged_training_rows(stage->training(), plan.options.seed);
   const Outcome outcome = second_only ? Outcome(*resume, classes) : Outcome(*stage, *posterior, unseen);
   FitHooks second_hooks = hooks;
   if (hooks.checkpoint) {
@@ -376,17 +341,17 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
       stage->release_rows();
     }
     auto second = std::make_unique<Stage>(table, plan, joined(plan.training, plan.validation), "refit", second_hooks);
-    const std::shared_ptr<const FunctionPosterior> first = posterior;
+    const std::shared_ptr<const FunctionPosterior> before = posterior;
     posterior = engine.fit(*second, {second_only ? resume : nullptr, stage.get(), &outcome});
     if (compared) {
-      why_first = why_second_is_wrong(table, plan, {*first, stage->encoder(), first_wild},
+      why_first = why_second_is_wrong(table, plan, {*before, stage->encoder(), first_wild},
                                       {*posterior, second->encoder(), wild(*second)}, outcome.mean);
     }
     if (why_first.empty()) {
       stage = std::move(second);
     } else {
       training += second->seconds() - stage->seconds(), waiting += second->waiting() - stage->waiting();
-      posterior = first;
+      posterior = before;
       refitted = false;
       stage->open_rows_again();
     }
@@ -403,6 +368,7 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
     finish(table, plan, hooks, *stage, refitted, unseen, outcome, result);
   }
   report.options = plan.options;
+  if (report.options.inputs == NumberInputs::automatic) report.options.inputs = NumberInputs::standard;
   report.rows = table.rows;
   report.training_rows = count_of(plan.training);
   report.validation_rows = count_of(plan.validation);

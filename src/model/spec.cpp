@@ -56,9 +56,10 @@ void check_nested(const Call& call) {
       throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
                        ", a kernel; only networks read transformed columns");
     }
-    if (nested.name == "trees" && nested.nested.empty() && !nested.rest) continue;
+    const bool known = nested.name == "trees" || nested.name == "rank";
+    if (known && nested.nested.empty() && !nested.rest) continue;
     throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name +
-                     "\"; there is trees(x, n=10, depth=2)");
+                     "\"; there are rank(x) and trees(x, n=10, depth=2)");
   }
 }
 
@@ -167,6 +168,7 @@ void add_columns(const Part& part, ModelSpec& spec) {
   const NetworkPlan& inputs = std::get<NetworkSpec>(part.spec).inputs;
   if (inputs.image) add_new(spec.network_columns, inputs.image->columns);
   add_new(spec.network_columns, inputs.columns);
+  add_new(spec.network_columns, inputs.ranked);
   for (const TreesPlan& trees : inputs.trees) add_new(spec.network_columns, trees.columns);
 }
 

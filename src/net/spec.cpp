@@ -38,6 +38,15 @@ TreesPlan trees_plan(const Call& call) {
   return plan;
 }
 
+std::vector<std::string> ranked_columns(const Call& call) {
+  if (call.columns.empty()) throw UsageError(where(call.position) + "rank has no column; name one, as in rank(x)");
+  if (!call.arguments.empty()) {
+    throw UsageError(where(call.arguments[0].position) + "rank has no argument named \"" + call.arguments[0].name +
+                     "\"; it has none");
+  }
+  return call.columns;
+}
+
 const NetworkRow& row_of(const Call& call) {
   if (const NetworkRow* row = find_network(call.name)) return *row;
   std::vector<std::string> known;
@@ -56,7 +65,13 @@ NetworkSpec make_network_spec(const Call& call, const std::vector<std::string>& 
   spec.id = call.id;
   spec.position = call.position;
   const NetworkRow& row = row_of(call);
-  for (const Call& nested : call.nested) spec.inputs.trees.push_back(trees_plan(nested));
+  for (const Call& nested : call.nested) {
+    if (nested.name == "rank") {
+      add_new(spec.inputs.ranked, ranked_columns(nested));
+    } else {
+      spec.inputs.trees.push_back(trees_plan(nested));
+    }
+  }
   if (row.reads == Reads::image) {
     spec.inputs.image = take_image_settings(own);
     spec.augmentation = take_augmentation(own);

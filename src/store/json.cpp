@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -88,15 +89,30 @@ Json to_json(const std::vector<NetworkColumn>& columns) {
     Json each = to_json(column.info);
     each["scaling"] = to_json(column.scaling);
     each["has_gaps"] = column.has_gaps;
+    if (column.ranks) each["ranks"] = {{"values", column.ranks->values}, {"scores", column.ranks->scores}};
     json.push_back(std::move(each));
   }
   return json;
 }
 
+NormalScores normal_scores_from(const Json& json) {
+  NormalScores found{json.at("values").get<std::vector<double>>(), json.at("scores").get<std::vector<double>>()};
+  const bool ascending =
+      std::adjacent_find(found.values.begin(), found.values.end(), std::greater_equal<>()) == found.values.end();
+  if (found.values.size() != found.scores.size() || !ascending) {
+    throw DataError("ranks of a column are not as many scores as values, ascending");
+  }
+  return found;
+}
+
 std::vector<NetworkColumn> network_columns_from(const Json& json) {
   std::vector<NetworkColumn> columns;
   for (const Json& each : json) {
-    columns.push_back({info_from(each), scaling_from(each.at("scaling")), each.at("has_gaps").get<bool>()});
+    NetworkColumn& column = columns.emplace_back();
+    column.info = info_from(each);
+    column.scaling = scaling_from(each.at("scaling"));
+    column.has_gaps = each.at("has_gaps").get<bool>();
+    if (each.contains("ranks")) column.ranks = normal_scores_from(each.at("ranks"));
   }
   return columns;
 }

@@ -185,6 +185,60 @@ TEST(Encoder, GapsOfNetworks) {
   EXPECT_EQ(notes.with_gaps, 0);
 }
 
+// Scores from scipy: norm.ppf((rankdata(a) - 1/2) / 8), with mean 0.0150710428274258 and sd 0.888301977658821.
+TEST(Encoder, RanksAreNormalScores) {
+  const Table table = table_of({column_of("a", {3.0, 1.0, 4.0, 1.0, 5.0, 900.0, 2.0, 6.0, 1e9, 4.5, -7.0, kGap}),
+                                column_of("y", {1.0, 2.0, 3.0, 5.0, 4.0, 8.0, 6.0, 7.0, 1.0, 1.0, 1.0, 1.0})});
+  Bools use(12, true);
+  for (const std::size_t i : {8u, 9u, 10u, 11u}) use[i] = false;
+  EncoderPlan plan = plan_of({}, {});
+  plan.networks = {{.columns = {}, .ranked = {"a"}}};
+  EncodingNotes notes;
+  const std::vector<double> found = numbers(encode(table, fit_encoder(table, plan, use), true, &notes).networks[0]);
+  // beyond the values seen as the last of them, between two of them on the line, a gap is the mean
+  const std::vector<double> scores = {-0.157310684610171, -1.15034938037601,
+                                      0.157310684610171,  -1.15034938037601,
+                                      0.48877641111467,   1.53412054435255,
+                                      -0.48877641111467,  0.887146559018876,
+                                      1.53412054435255,   (0.157310684610171 + 0.48877641111467) / 2.0,
+                                      -1.15034938037601,  0.0150710428274258};
+  ASSERT_EQ(found.size(), scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    EXPECT_NEAR(found[i], (scores[i] - 0.0150710428274258) / 0.888301977658821, 1e-6) << i;
+  }
+  EXPECT_EQ(notes.filled, (std::map<std::string, std::int64_t>{{"a", 1}}));
+  // the same where every network reads ranks
+  EncoderPlan all = plan_of({}, {"a"});
+  all.ranked = true;
+  EXPECT_EQ(numbers(encode(table, fit_encoder(table, all, use), false).networks[0]), found);
+}
+
+// Against the distribution that the values come from: the score of x = exp(z) is z.
+TEST(Encoder, RanksOfManyRows) {
+  Random random(5);
+  std::vector<double> values, y;
+  for (int i = 0; i < 100'000; ++i) values.push_back(std::exp(random.normal())), y.push_back(i % 7);
+  EncoderPlan plan = plan_of({}, {});
+  plan.networks = {{.columns = {}, .ranked = {"a"}}};
+  const Table table = table_of({column_of("a", values), column_of("y", y)});
+  const Encoder encoder = fit_encoder(table, plan, Bools(values.size(), true));
+  const NormalScores& ranks = *encoder.networks[0].columns[0].ranks;
+  EXPECT_LE(ranks.values.size(), 257u);
+  for (const double z : {-1.9, -1.0, -0.2, 0.0, 0.7, 1.8}) EXPECT_NEAR(ranks.of(std::exp(z)), z, 0.03) << z;
+}
+
+TEST(Encoder, OnlyNumbersHaveRanks) {
+  const Table table = table_of({column_of("s", {0.0, 1.0, 0.0}, ColumnType::category, {"A", "B"}),
+                                column_of("t", {1.0, 2.0, 3.0}, ColumnType::time), column_of("y", {1.0, 2.0, 4.0})});
+  EncoderPlan plan = plan_of({}, {});
+  plan.networks = {{.columns = {}, .ranked = {"s"}}};
+  EXPECT_EQ(refusal(table, plan, {true, true, true}),
+            "column \"s\" holds category values; rank(x) takes columns of numbers");
+  plan.networks = {{.columns = {}, .ranked = {"t"}}};
+  EXPECT_EQ(refusal(table, plan, {true, true, true}),
+            "column \"t\" holds time values; rank(x) takes columns of numbers");
+}
+
 TEST(Encoder, CategoriesAreOneNumberForEachLevelSeen) {
   const Table table =
       table_of({column_of("s", {0.0, 2.0, 0.0, 3.0, kGap, 1.0}, ColumnType::category, {"A", "B", "C", "D"}),

@@ -75,6 +75,15 @@ TEST(NetworkSpec, DotStandsForTheOthers) {
   EXPECT_EQ(spec_of("mlp(b, .)").text, "mlp(b, .)");                    // not known yet
 }
 
+TEST(NetworkSpec, RanksOfColumns) {
+  const NetworkSpec spec = spec_of("mlp(a, rank(b, c), rank(c, d))");
+  EXPECT_EQ(spec.inputs.columns, Names{"a"});
+  EXPECT_EQ(spec.inputs.ranked, (Names{"b", "c", "d"}));
+  EXPECT_EQ(spec.text, "mlp(a, rank(b, c), rank(c, d))");
+  EXPECT_EQ(spec_refusal("mlp(a, rank())"), "formula column 8: rank has no column; name one, as in rank(x)");
+  EXPECT_EQ(spec_refusal("mlp(a, rank(b, n=3))"), "formula column 16: rank has no argument named \"n\"; it has none");
+}
+
 TEST(NetworkSpec, Refusals) {
   EXPECT_EQ(spec_refusal("mpl(a)"), "formula column 1: no network named \"mpl\"; did you mean \"mlp\"?");
   EXPECT_EQ(spec_refusal("rbf(a)"),

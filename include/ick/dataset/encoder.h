@@ -101,6 +101,7 @@ struct EncoderPlan {
   std::vector<std::string> kernel_columns;
   std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<NetworkPlan> networks;         // inputs of each network
+  bool ranked = false;                       // which read all numbers by their ranks
   std::map<std::string, std::string> units;  // unit of each column, as declared
   Gaps gaps = Gaps::refuse;
   std::uint64_t seed = 0;  // seed of random trees, and of which images are looked at

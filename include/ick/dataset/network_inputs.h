@@ -26,12 +26,22 @@ struct Scaling {
 using OfRow = std::function<double(std::size_t row, double value)>;
 Scaling scaling_of(std::span<const double> values, const std::vector<bool>& use, const OfRow& of_row = {});
 
-// A column as a network reads it: a number (or time) standardised; a category as one number per level; a further 0/1
-// number where training rows had gaps, which are filled with the mean.
+// A number in place of its rank among the training rows, the normal score z = Phi^-1((rank - 1/2) / n): outliers and
+// skewness go, equal values share their mean rank. Between the values kept it is a line, beyond them constant.
+struct NormalScores {
+  std::vector<double> values, scores;  // ascending, equally long
+
+  double of(double value) const;  // not a number for one
+};
+
+// A column as a network reads it: a number (or time) standardised, after normal scores have taken its place where there
+// are any; a category as one number per level; a further 0/1 number where training rows had gaps, which are filled with
+// the mean.
 struct NetworkColumn {
   ColumnInfo info;
   Scaling scaling;
   bool has_gaps = false;
+  std::optional<NormalScores> ranks = {};
 
   std::int64_t width() const;  // numbers it becomes
 };
@@ -72,9 +82,9 @@ struct RowImages {
   void load(std::int64_t image, float* to, const Augmentation& augmentation = {}, std::uint64_t seed = 0) const;
 };
 
-// On the rows of `table` where `use` is true.
+// On the rows of `table` where `use` is true. `ranked`: normal scores of all columns of numbers.
 NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
-                                 std::uint64_t seed);
+                                 std::uint64_t seed, bool ranked = false);
 
 // Which image of the store each of these rows of the table names.
 RowImages encode_images(const Table& table, const NetworkImages& images, const std::vector<std::int64_t>& rows);

@@ -24,6 +24,7 @@ struct NetworkPlan {
   std::vector<std::string> columns;  // without those that say which image a row shows
   std::vector<TreesPlan> trees = {};
   std::optional<ImageSettings> image = {};
+  std::vector<std::string> ranked = {};  // columns of rank(x): read by their ranks, beside `columns`
 };
 
 // One network of a model, as plain data: what a formula says of it.
