@@ -62,9 +62,7 @@ TEST(FoldRule, ReadsWhatItPrints) {
 }
 
 TEST(FoldRule, RefusesWithAdvice) {
-  const auto said = [](const std::string& text) {
-    return message_of<UsageError>([&] { parse_fold_rule(text); });
-  };
+  const auto said = [](const std::string& text) { return message_of<UsageError>([&] { parse_fold_rule(text); }); };
   EXPECT_NE(said("futur(date)").find("no way to divide rows is named \"futur\"; did you mean \"future\"?"),
             std::string::npos);
   EXPECT_NE(said("group").find("group needs a column in parentheses"), std::string::npos);
@@ -153,8 +151,8 @@ TEST(Folds, OfGroupsAreWholeAndBalanced) {
   for (const auto& [level, seen] : folds_of) EXPECT_EQ(seen.size(), 1u);
   const auto [least, most] = std::minmax_element(
       folds.begin(), folds.end(), [](const Fold& a, const Fold& b) { return a.test.size() < b.test.size(); });
-  const auto largest = std::max_element(sizes.begin(), sizes.end(),
-                                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto largest =
+      std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   EXPECT_LE(most->test.size() - least->test.size(), largest->second);
 }
 
@@ -229,7 +227,8 @@ TEST(Folds, RegionsAreNearTheirCentre) {
   }
   for (std::size_t i = 0; i < five.size(); ++i) {
     const auto distance = [&](std::size_t c) {
-      return std::hypot(points[2 * i] - sums[3 * c] / sums[3 * c + 2], points[2 * i + 1] - sums[3 * c + 1] / sums[3 * c + 2]);
+      return std::hypot(points[2 * i] - sums[3 * c] / sums[3 * c + 2],
+                        points[2 * i + 1] - sums[3 * c + 1] / sums[3 * c + 2]);
     };
     for (std::size_t c = 0; c < 5; ++c) {
       ASSERT_GT(sums[3 * c + 2], 0.0);
@@ -261,19 +260,20 @@ TEST(Folds, RefuseWhatCannotBeDivided) {
     return message_of<DataError>(
         [&] { make_folds(of, request_of(rule, folds), std::vector<bool>(static_cast<std::size_t>(of.rows), true)); });
   };
-  EXPECT_EQ(said("random", 61, table),
-            "folds=61: there are 60 rows with a target, fewer than folds; ask for fewer");
+  EXPECT_EQ(said("random", 61, table), "folds=61: there are 60 rows with a target, fewer than folds; ask for fewer");
   EXPECT_THROW(make_folds(table, request_of("random", 1), all), UsageError);
   const Table one = some_rows(table, {0, 0, 0, 0});
   EXPECT_EQ(said("group(station)", 2, one),
             "by=group(station): all rows are of one group of station, and folds=2 needs as many at least; divide the "
             "rows in another way");
-  EXPECT_EQ(said("block(lat, lon)", 3, one),
-            "by=block(lat, lon): all rows are at one place of lat, lon, and folds=3 needs as many at least; divide the "
-            "rows in another way");
-  EXPECT_EQ(said("kmeans(lat, lon)", 3, one),
-            "by=kmeans(lat, lon): all rows are at one place, and folds=3 needs as many at least; divide the rows in "
-            "another way");
+  EXPECT_EQ(
+      said("block(lat, lon)", 3, one),
+      "by=\"block(lat, lon)\": all rows are at one place of lat, lon, and folds=3 needs as many at least; divide the "
+      "rows in another way");
+  EXPECT_EQ(
+      said("kmeans(lat, lon)", 3, one),
+      "by=\"kmeans(lat, lon)\": all rows are at one place, and folds=3 needs as many at least; divide the rows in "
+      "another way");
   EXPECT_EQ(said("future(date)", 2, one),
             "by=future(date): all rows have the same value of \"date\"; there is no future");
   EXPECT_NE(said("time(date)", 2, one).find("rows have 1 different times"), std::string::npos);
