@@ -91,6 +91,8 @@ int run_cv(CvRequest request, const CLI::App& app) {
   } else if (request.data.empty() || request.formula.empty()) {
     throw UsageError("cv needs a table and a formula, as in ick cv air.csv 'pm25 ~ rbf(x)'");
   }
+  const std::string partial = request.out + ".partial";
+  if (!kept && !request.out.empty()) KeptFolds::check_place(partial);
   const Formula formula = parse_formula(request.formula);
   ReadOptions reading = request.reading.read_options(formula);
   ProgressWriter progress(request.progress);
@@ -114,7 +116,7 @@ int run_cv(CvRequest request, const CLI::App& app) {
 
   const std::int64_t folds = std::ssize(plans.front().folds), tasks = folds * std::ssize(plans);
   if (!kept && !request.out.empty()) {
-    kept = KeptFolds::begin(request.out + ".partial", kept_request(request, sum));
+    kept = KeptFolds::begin(partial, kept_request(request, sum));
   }
   if (!kept) kept.emplace();  // nothing is written
   TaskProgress shown(progress, "folds", tasks, std::ssize(kept->done()));

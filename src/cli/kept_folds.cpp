@@ -30,11 +30,15 @@ nlohmann::json read_json(const std::string& path) {
 
 }  // namespace
 
-KeptFolds KeptFolds::begin(const std::string& folder, const nlohmann::json& request) {
+void KeptFolds::check_place(const std::string& folder) {
   if (fs::exists(fs::symlink_status(folder))) {
     throw UsageError("\"" + folder + "\" is there already, of a run that was interrupted; go on with it by " +
                      setting("resume", folder) + ", or remove it");
   }
+}
+
+KeptFolds KeptFolds::begin(const std::string& folder, const nlohmann::json& request) {
+  check_place(folder);
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) throw Error("cannot make the folder \"" + folder + "\": " + error.message());

@@ -13,7 +13,8 @@ namespace ick {
 // done, each of which appears whole or not at all.
 class KeptFolds {
  public:
-  // `request` is what a run that is resumed goes by. UsageError when there is something at `folder` already.
+  static void check_place(const std::string& folder);  // UsageError when there is something already
+  // `request` is what a run that is resumed goes by.
   static KeptFolds begin(const std::string& folder, const nlohmann::json& request);
   static KeptFolds resume(std::string folder);  // DataError when there is none, or it is damaged
 

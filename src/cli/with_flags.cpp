@@ -13,7 +13,7 @@ std::string with_flags(const Message& message) {
     if (const auto* row = option_table<FoldOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<DataOptions>().find(name)) return row->as_flag(value);
     for (const std::string_view own : {"out", "resume", "trust"}) {  // of the program alone
-      if (name == own) return "--" + std::string(name);
+      if (name == own) return "--" + std::string(name) + (value.empty() ? "" : " " + std::string(value));
     }
     return Message(setting(name, value)).text();
   });
