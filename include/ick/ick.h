@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "ick/base/error.h"
+#include "ick/evaluate/cross_validation.h"
+#include "ick/fit/control.h"
 #include "ick/fit/report.h"
 #include "ick/fit/update_report.h"
 #include "ick/predict/predictor.h"
@@ -14,7 +15,6 @@
 #include "ick/table/split.h"
 #include "ick/table/table.h"
 #include "ick/train/options.h"
-#include "ick/train/progress.h"
 
 // The whole library for its users, free of torch: a table, a formula, a model that predicts.
 //
@@ -22,14 +22,9 @@
 //   const ick::Fitted fitted = ick::fit(table, "pm25 ~ mlp(wind) * periodic(date, period=1y)");
 //   fitted.save("air.model");
 //   const ick::Prediction p = ick::load("air.model")->predict(ick::read_table("tomorrow.csv"));
+//
+// How well it predicts rows that it has not seen: ick::cross_validate(table, formula), in evaluate/cross_validation.h.
 namespace ick {
-
-// How a fit speaks and listens, on the thread that called it. All may be empty.
-struct FitControl {
-  std::function<void(const Progress&)> progress;
-  std::function<bool()> cancelled;             // asked at every step; true ends the fit with Interrupted
-  std::function<void(const Message&)> remark;  // a sentence about a choice that was made, or has no effect
-};
 
 // What a fit gives.
 class Fitted {

@@ -74,14 +74,20 @@ ReadOptions DataOptions::read_options() const {
 }
 
 ReadOptions DataOptions::read_options(const Formula& formula) const {
+  return read_options(std::vector<Formula>{formula});
+}
+
+ReadOptions DataOptions::read_options(const std::vector<Formula>& formulas) const {
   ReadOptions options = read_options();
   const auto know = [&](const std::string& name, ColumnType type) {
     const bool stated = std::any_of(options.known.begin(), options.known.end(),
                                     [&](const ColumnInfo& each) { return each.name == name; });
     if (!stated) options.known.push_back({name, type, "", {}});
   };
-  for (const std::string& name : level_columns(formula)) know(name, ColumnType::category);
-  for (const std::string& name : image_columns(formula)) know(name, ColumnType::text);
+  for (const Formula& formula : formulas) {
+    for (const std::string& name : level_columns(formula)) know(name, ColumnType::category);
+    for (const std::string& name : image_columns(formula)) know(name, ColumnType::text);
+  }
   return options;
 }
 
@@ -117,6 +123,17 @@ void DataOptions::check_types(const std::vector<std::string>& columns) const {
     const std::string guess = did_you_mean(name, columns);
     throw UsageError("--type " + each + ": no column named \"" + name + "\" is read" +
                      (guess.empty() ? "; there are " + join_words(columns) : guess));
+  }
+}
+
+void check_columns(const DataOptions& reading, const FitOptions& options, const Table& table) {
+  const std::vector<std::string> names = table.names();
+  reading.check_types(names);
+  for (const auto& [column, unit] : options.units) {
+    if (table.find(column) != nullptr) continue;
+    const std::string guess = did_you_mean(column, names);
+    throw UsageError(fmt::format("--unit {}={}: no column named \"{}\"{}", column, unit, column,
+                                 guess.empty() ? "; there are " + join_words(names) : guess));
   }
 }
 

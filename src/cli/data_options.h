@@ -50,12 +50,16 @@ struct DataOptions {
   ReadOptions read_options() const;  // UsageError for a type that does not exist
   // The same for a table that a formula is for: levels and names of images are what it says they are.
   ReadOptions read_options(const Formula& formula) const;
+  ReadOptions read_options(const std::vector<Formula>& formulas) const;
   // The columns a model reads, as it knows them; UsageError for the type of another column.
   // `further` columns are read as they come.
   ReadOptions read_options(const Predictor& model, bool with_target,
                            const std::vector<std::string>& further = {}) const;
   void check_types(const std::vector<std::string>& columns) const;  // UsageError for a column that does not exist
 };
+
+// Columns that options speak of have to be there; the formula's are its own affair.
+void check_columns(const DataOptions& reading, const FitOptions& options, const Table& table);
 
 // UsageError when the table is in the folder of the model to be: it would go with an older model, were its name that of
 // a model's file.

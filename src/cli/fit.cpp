@@ -15,6 +15,7 @@
 #include "cli/fit_text.h"
 #include "cli/option_cli.h"
 #include "cli/progress.h"
+#include "cli/resume.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
@@ -51,27 +52,10 @@ std::string request_text(const FitRequest& request) {
   return json.dump();
 }
 
-// The result is to be that of the fit that was interrupted.
-template <class Struct>
-void refuse_changes(const CLI::App& app) {
-  for (const Option<Struct>& row : option_table<Struct>()) {
-    if (row.group == OptionGroup::running || !is_given(app, row)) continue;
-    throw UsageError(setting(row.name) + " cannot be changed when a fit is resumed; leave it out");
-  }
-}
-
-// How it runs may change.
-template <class Struct>
-void take_running(const CLI::App& app, const Struct& given, Struct& kept) {
-  for (const Option<Struct>& row : option_table<Struct>()) {
-    if (row.group == OptionGroup::running && is_given(app, row)) row.set(kept, row.get(given));
-  }
-}
-
 // A resumed fit is the request that was interrupted; only what is said again is taken from the command line.
 StoredCheckpoint take_up(FitRequest& request, const CLI::App& app) {
-  refuse_changes<FitOptions>(app);
-  refuse_changes<DataOptions>(app);
+  refuse_changes<FitOptions>(app, "a fit");
+  refuse_changes<DataOptions>(app, "a fit");
   StoredCheckpoint stored = load_checkpoint(request.resume, request.loading);
   const nlohmann::json kept = nlohmann::json::parse(stored.request);
   if (request.data.empty()) request.data = stored.data;
@@ -84,24 +68,6 @@ StoredCheckpoint take_up(FitRequest& request, const CLI::App& app) {
   if (request.data == "-")
     throw UsageError("the fit was reading stdin; give the table again: ick fit TABLE --resume ...");
   return stored;
-}
-
-// Columns that options speak of have to be there; the formula's are its own affair.
-void check_columns(const FitRequest& request, const FitOptions& options, const Table& table) {
-  const std::vector<std::string> names = table.names();
-  request.reading.check_types(names);
-  for (const auto& [column, unit] : options.units) {
-    if (table.find(column) != nullptr) continue;
-    const std::string guess = did_you_mean(column, names);
-    throw UsageError(fmt::format("--unit {}={}: no column named \"{}\"{}", column, unit, column,
-                                 guess.empty() ? "; there are " + join_words(names) : guess));
-  }
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 // Settings that decide the result, as text.
@@ -153,7 +119,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   std::vector<std::string> remarks;
   reading.remark = [&](const std::string& sentence) { remarks.push_back(sentence); };
   const Table table = read_in_turn(request.data, reading, ranks.get());
-  check_columns(request, options, table);
+  check_columns(request.reading, options, table);
   ProgressWriter progress(first ? request.progress : "none");
   for (const std::string& sentence : remarks) progress.say(sentence);
   if (request.dry_run) {

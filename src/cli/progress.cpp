@@ -20,22 +20,25 @@ std::string clock_text(double seconds) {
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
+constexpr double kBarPause = 0.1, kLinePause = 5.0;  // seconds
+
+nlohmann::json number_json(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
 nlohmann::json to_json(const Progress& p) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-  };
   return {{"schema", 1},
           {"phase", p.phase},
           {"epoch", p.epoch},
           {"epochs", p.epochs},
-          {"loss", number(p.loss)},
-          {"validation_" + p.measure, number(p.validation)},
-          {"best_validation_" + p.measure, number(p.best)},
-          {"learning_rate", number(p.learning_rate)},
-          {"rows_per_second", number(p.rows_per_second)},
-          {"seconds", number(p.seconds)},
-          {"seconds_left", number(p.seconds_left)},
-          {"waiting", number(p.waiting)}};
+          {"loss", number_json(p.loss)},
+          {"validation_" + p.measure, number_json(p.validation)},
+          {"best_validation_" + p.measure, number_json(p.best)},
+          {"learning_rate", number_json(p.learning_rate)},
+          {"rows_per_second", number_json(p.rows_per_second)},
+          {"seconds", number_json(p.seconds)},
+          {"seconds_left", number_json(p.seconds_left)},
+          {"waiting", number_json(p.waiting)}};
 }
 
 std::string numbers_text(const Progress& p) {
@@ -82,17 +85,20 @@ void ProgressWriter::say(const std::string& sentence) {
   }
 }
 
-void ProgressWriter::draw(const Progress& p) {
+void ProgressWriter::draw(std::int64_t done, std::int64_t all, const std::string& text) {
   constexpr int kWidth = 24;
-  const int full = p.epochs > 0 ? static_cast<int>(kWidth * p.epoch / p.epochs) : 0;
+  const int full = all > 0 ? static_cast<int>(kWidth * done / all) : 0;
   // A line that wraps could not be drawn over.
   winsize window{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
-  const std::string line =
-      fmt::format("[{}{}] {}", std::string(full, '#'), std::string(kWidth - full, '.'), numbers_text(p));
+  const std::string line = fmt::format("[{}{}] {}", std::string(full, '#'), std::string(kWidth - full, '.'), text);
   fmt::print(stderr, "\r{}\033[K", line.substr(0, known ? window.ws_col - 1 : 79));
   std::fflush(stderr);
   bar_is_shown_ = true;
+}
+
+bool ProgressWriter::is_time(double pause) {
+  return std::chrono::duration<double>(Clock::now() - last_).count() >= pause;
 }
 
 void ProgressWriter::show(const Progress& p) {
@@ -102,19 +108,51 @@ void ProgressWriter::show(const Progress& p) {
     fmt::print(stderr, "{}\n", to_json(p).dump());
     return;
   }
-  const auto now = Clock::now();
-  const double pause = style_ == Style::bar ? 0.1 : 5.0;
+  const double pause = style_ == Style::bar ? kBarPause : kLinePause;
   const bool new_phase = p.phase != last_phase_;
   const bool last = p.epoch == p.epochs;
-  if (!new_phase && !last && std::chrono::duration<double>(now - last_).count() < pause) return;
-  last_ = now;
+  if (!new_phase && !last && !is_time(pause)) return;
+  last_ = Clock::now();
   last_phase_ = p.phase;
   if (p.epochs == 0) {
     say(p.phase);
   } else if (style_ == Style::bar) {
-    draw(p);
+    draw(p.epoch, p.epochs, numbers_text(p));
   } else {
     fmt::print(stderr, "{}\n", numbers_text(p));
+  }
+}
+
+void ProgressWriter::show(const WholeProgress& p) {
+  const std::string phase = fmt::format("{} {}", p.parts, p.done);
+  if (style_ == Style::none) return;
+  if (phase == last_phase_ && !is_time(style_ == Style::plain ? kLinePause : kBarPause)) return;
+  last_ = Clock::now();
+  last_phase_ = phase;
+  if (style_ == Style::json) {
+    nlohmann::json running = nlohmann::json::object();
+    for (const auto& [name, of] : p.running) {
+      running[name] = {{"phase", of.phase}, {"epoch", of.epoch}, {"epochs", of.epochs}};
+    }
+    fmt::print(stderr, "{}\n",
+               nlohmann::json{{"schema", 1},
+                              {"phase", p.parts},
+                              {"done", p.done},
+                              {"all", p.all},
+                              {"running", running},
+                              {"seconds_left", number_json(p.seconds_left)}}
+                   .dump());
+    return;
+  }
+  std::string text = fmt::format("{} of {} {}", p.done, p.all, p.parts);
+  for (const auto& [name, of] : p.running) {
+    text += fmt::format("  {}: {}{}", name, of.phase, of.epochs > 0 ? fmt::format(" {}/{}", of.epoch, of.epochs) : "");
+  }
+  if (std::isfinite(p.seconds_left)) text += "  " + clock_text(p.seconds_left) + " left";
+  if (style_ == Style::bar) {
+    draw(p.done, p.all, text);
+  } else {
+    fmt::print(stderr, "{}\n", text);
   }
 }
 

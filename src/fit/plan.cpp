@@ -15,6 +15,7 @@
 #include "ick/fit/fit.h"
 #include "ick/kernel/table.h"
 #include "inference/left_out.h"
+#include "table/place_names.h"
 
 namespace ick {
 
@@ -27,21 +28,6 @@ void each_kernel(const ModelSpec& spec, Visit visit) {
       for (const KernelSpec& kernel : product) visit(kernel);
     }
   }
-}
-
-// Whatever its case.
-bool is_one_of(const std::string& column, const std::vector<std::string>& names) {
-  std::string lower = column;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return contains(names, lower);
-}
-
-const std::vector<std::string> kSouthToNorth = {"lat", "latitude", "northing"};
-const std::vector<std::string> kWestToEast = {"lon", "lng", "long", "longitude", "easting"};
-
-bool names_a_place(const std::string& column) {
-  return is_one_of(column, kSouthToNorth) || is_one_of(column, kWestToEast);
 }
 
 bool measures_time(const Column& column, const FitOptions& options) {
@@ -82,7 +68,8 @@ struct TimesAndPlaces {
       for (const std::string& name : kernel.columns) {
         if (time.empty() && measures_time(table.column(name), options)) time = name;
         if (name == time) reaches_ahead = reaches_ahead || !forgets(kernel);
-        if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+        if ((kernel.sphere || is_south_to_north(name) || is_west_to_east(name)) && !contains(places, name))
+          places.push_back(name);
       }
     });
     kernel_on_time = !time.empty(), kernel_on_places = places.size() >= 2;
@@ -91,8 +78,8 @@ struct TimesAndPlaces {
       const std::string& name = column.info.name;
       if (name == spec.formula.target || !orders(column, rows)) continue;
       if (time.empty() && measures_time(column, options)) time = name;
-      if (south_to_north.empty() && is_one_of(name, kSouthToNorth)) south_to_north = name;
-      if (west_to_east.empty() && is_one_of(name, kWestToEast)) west_to_east = name;
+      if (south_to_north.empty() && is_south_to_north(name)) south_to_north = name;
+      if (west_to_east.empty() && is_west_to_east(name)) west_to_east = name;
     }
     if (kernel_on_places) return;
     places.clear();
@@ -199,15 +186,28 @@ Split choose_validation(const ModelSpec& spec, const Table& table, const FitOpti
   return split;
 }
 
-std::vector<bool> having_target(const Table& table, const std::string& target) {
-  const Column& column = table.column(target);
-  std::vector<bool> has(table.rows, true);
-  for (std::int64_t i = 0; i < table.rows && !column.values.empty(); ++i) has[i] = !std::isnan(column.values[i]);
-  return has;
-}
-
 void take(std::vector<bool>& from, const std::vector<bool>& taken) {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = from[i] && !taken[i];
+}
+
+// Rows of `use` that are set apart, drawn among all rows with a target: two formulas that can use different rows of a
+// table are judged by the same. A row that the formula cannot use need not have what the split goes by. Where nothing,
+// or all, of `use` would be set apart, it is drawn from `use` alone.
+std::vector<bool> set_apart(const Table& table, const Split& split, std::uint64_t seed, std::vector<bool> with_target,
+                            const std::vector<bool>& use) {
+  std::vector<std::string> names = split.columns;
+  if (split.kind == Split::Kind::last) names = {time_column_of(table, split)};
+  for (const std::string& name : names) {
+    const Column* const column = table.find(name);  // one that is absent is refused below
+    for (std::size_t i = 0; column != nullptr && i < column->values.size(); ++i) {
+      if (!use[i] && std::isnan(column->values[i])) with_target[i] = false;
+    }
+  }
+  std::vector<bool> apart = held_out(table, split, seed, with_target);
+  for (std::size_t i = 0; i < apart.size(); ++i) apart[i] = apart[i] && use[i];
+  const std::int64_t rows = count_of(apart);
+  return split.kind == Split::Kind::none || (rows > 0 && rows < count_of(use)) ? apart
+                                                                               : held_out(table, split, seed, use);
 }
 
 // categorical(), and a model of classes, know the levels of training rows only. A validation row with another one is a
@@ -344,34 +344,35 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   std::vector<std::string> left_out;
   plan.spec = make_spec(formula, columns_for(formula, table, options, &left_out));
   plan.options = options;
-  std::vector<bool> usable = having_target(table, formula.target);
+  std::vector<bool> usable = rows_with_value(table, formula.target);
   if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
     throw DataError("no row has a value of the target, column \"" + formula.target + "\"");
   }
   choose_likelihood(table, formula, usable, plan);
   plan.notes.without_target = table.rows - count_of(usable);
-  const std::int64_t with_target = count_of(usable);
+  std::vector<bool> with_target = usable;
   usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
   if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
-  plan.notes.with_gaps = with_target - count_of(usable);
+  plan.notes.with_gaps = count_of(with_target) - count_of(usable);
   check_row_columns(table, encoder_plan(plan.spec, plan.options), usable);
   check_places(plan.spec, table, usable);
-  plan.holdout = held_out(table, options.holdout, seed_for(options.seed, "holdout"), usable);
+  plan.holdout = set_apart(table, options.holdout, seed_for(options.seed, "holdout"), with_target, usable);
   plan.training = usable;
   take(plan.training, plan.holdout);
+  take(with_target, plan.holdout);
   const std::int64_t rows = count_of(plan.training);
-  constexpr std::int64_t kFewest = 20;  // with fewer rows none can be spared
+  const double share = usual_validation_share(rows);
   if (options.validation) {
     plan.validation_reason = "as asked";
-  } else if (rows < kFewest) {
+  } else if (share == 0.0) {
     plan.options.validation = Split{};
     plan.validation_reason = "too few rows to spare any";
   } else {
-    const double share = rows > 100'000 ? 0.1 : 0.2;
     plan.options.validation =
         choose_validation(plan.spec, table, options, share, plan.holdout, plan.training, plan.validation_reason);
   }
-  plan.validation = held_out(table, *plan.options.validation, seed_for(options.seed, "validation"), plan.training);
+  plan.validation =
+      set_apart(table, *plan.options.validation, seed_for(options.seed, "validation"), with_target, plan.training);
   check_horizon(table, plan);
   take(plan.training, plan.validation);
   std::vector<std::string> leveled = plan.spec.level_columns;

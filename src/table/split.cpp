@@ -7,19 +7,20 @@
 #include <map>
 #include <numeric>
 
-#include "formula/word.h"
 #include "groups.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "ick/table/time.h"
 #include "number.h"
+#include "split_words.h"
 
 namespace ick {
 namespace {
 
 using Kind = Split::Kind;
 using detail::Groups;
+using detail::trimmed;
 
 struct KindRow {
   Kind kind;
@@ -33,20 +34,17 @@ constexpr std::array<KindRow, 4> kKinds = {{{Kind::random, "random", 0, 0},
                                             {Kind::block, "block", 1, kAny}}};
 constexpr std::array<std::string_view, 6> kComparisons = {"<=", ">=", "==", "!=", "<", ">"};
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 class SplitParser {
  public:
-  explicit SplitParser(std::string_view text) : text_(text), rest_(trimmed(text)) {}
+  explicit SplitParser(std::string_view text)
+      : words_(text, "split",
+               "write none, random=20%, last=20%, last(date)=20%, group(station)=20%, block(lat, lon)=20%, or a "
+               "comparison such as date >= 2019-05-16") {}
 
   Split parse() {
     Split split;
-    if (rest_ == "none") return split;
-    const std::string name = read_name();
+    if (words_.rest() == "none") return split;
+    const std::string name = words_.read_name();
     if (const std::string_view comparison = read_comparison(); !comparison.empty()) {
       split.kind = Kind::condition;
       split.columns = {name};
@@ -58,107 +56,50 @@ class SplitParser {
     if (row == kKinds.end()) {
       std::vector<std::string> names = {"none"};
       for (const KindRow& kind : kKinds) names.emplace_back(kind.name);
-      const bool assigns = !rest_.empty() && rest_.front() == '=' && rest_.find('%') == std::string_view::npos;
-      throw failure(assigns ? "columns are compared with ==, not with ="
-                            : "no way to split is named \"" + name + "\"" + did_you_mean(name, names));
+      const std::string_view rest = words_.rest();
+      const bool assigns = !rest.empty() && rest.front() == '=' && rest.find('%') == std::string_view::npos;
+      throw words_.failure(assigns ? "columns are compared with ==, not with ="
+                                   : "no way to split is named \"" + name + "\"" + did_you_mean(name, names));
     }
     split.kind = row->kind;
-    if (take('(')) {
-      do split.columns.push_back(read_name());
-      while (take(','));
-      if (!take(')')) throw failure("a ) is missing");
-    }
-    if (split.columns.size() < row->least_columns) throw failure(name + " needs a column in parentheses");
-    if (split.columns.size() > row->most_columns) {
-      throw failure(name + (row->most_columns == 0 ? " takes no column" : " takes one column"));
-    }
-    if (!take('=')) throw failure("a share such as =20% is missing");
+    split.columns = words_.read_columns(name, row->least_columns, row->most_columns);
+    if (!words_.take('=')) throw words_.failure("a share such as =20% is missing");
     split.share = read_share();
     return split;
   }
 
  private:
-  UsageError failure(const std::string& reason) const {
-    return UsageError("split \"" + std::string(text_) + "\": " + reason +
-                      "; write none, random=20%, last=20%, last(date)=20%, group(station)=20%, block(lat, lon)=20%, or "
-                      "a comparison such as date >= 2019-05-16");
-  }
-
-  bool take(char byte) {
-    rest_ = trimmed(rest_);
-    if (rest_.empty() || rest_.front() != byte) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  std::string read_quoted() {
-    std::string name;
-    for (;;) {
-      const std::size_t quote = rest_.find('"');
-      if (quote == std::string_view::npos) throw failure("a quote is not closed");
-      name += rest_.substr(0, quote);
-      rest_.remove_prefix(quote + 1);
-      if (rest_.empty() || rest_.front() != '"') return name;
-      name += '"';
-      rest_.remove_prefix(1);
-    }
-  }
-
-  std::string read_name() {
-    std::string name;
-    if (take('"')) {
-      name = read_quoted();
-    } else {
-      const std::size_t size = std::min(rest_.find_first_of("<>=!(),\""), rest_.size());
-      name = trimmed(rest_.substr(0, size));
-      rest_.remove_prefix(size);
-    }
-    if (name.empty()) throw failure("a name is missing");
-    return name;
-  }
-
   std::string_view read_comparison() {
-    rest_ = trimmed(rest_);
     for (const std::string_view comparison : kComparisons) {
-      if (!rest_.starts_with(comparison)) continue;
-      rest_.remove_prefix(comparison.size());
-      return comparison;
+      if (words_.take(comparison)) return comparison;
     }
     return "";
   }
 
   std::string read_value() {
     std::string value;
-    if (take('"')) {
-      value = read_quoted();
-      if (!trimmed(rest_).empty()) throw failure("text follows the closing quote");
+    if (words_.rest().starts_with('"')) {
+      value = words_.read_quoted();
+      if (!words_.rest().empty()) throw words_.failure("text follows the closing quote");
     } else {
-      value = trimmed(rest_);
-      if (value.empty()) throw failure("a value to compare with is missing");
+      value = words_.rest();
+      if (value.empty()) throw words_.failure("a value to compare with is missing");
     }
     return value;
   }
 
   double read_share() {
-    std::string_view word = trimmed(rest_);
+    std::string_view word = words_.rest();
     const bool percent = word.ends_with('%');
     if (percent) word = trimmed(word.substr(0, word.size() - 1));
     const auto number = detail::parse_number(word, '.');
     const double share = !number ? 0.0 : percent ? number->value / 100.0 : number->value;
-    if (!(share > 0.0 && share < 1.0)) throw failure("the share has to be between 0% and 100%");
+    if (!(share > 0.0 && share < 1.0)) throw words_.failure("the share has to be between 0% and 100%");
     return share;
   }
 
-  std::string_view text_, rest_;
+  detail::SplitWords words_;
 };
-
-std::string quoted(const std::string& text) {
-  std::string all = "\"";
-  for (const char byte : text) all += byte == '"' ? std::string("\"\"") : std::string(1, byte);
-  return all + "\"";
-}
-
-std::string name_text(const std::string& name) { return detail::is_plain_word(name) ? name : quoted(name); }
 
 std::string share_text(double share) {
   const double percent = std::round(share * 1e8) / 1e6;
@@ -195,14 +136,16 @@ class Splitter {
     each_row([&](std::size_t) { ++count_; });
   }
 
+  // What drawn() draws from.
+  Groups kept_together() const { return split_.kind == Kind::group ? groups() : grid_cells(); }
+
   std::vector<bool> run(std::uint64_t seed) const {
     std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
     if (split_.kind == Kind::none) return apart;
     const Random random(seed_for(seed, "split"));
     if (split_.kind == Kind::random) apart = at_random(random);
     if (split_.kind == Kind::last) apart = latest();
-    if (split_.kind == Kind::group) apart = drawn(groups(), random);
-    if (split_.kind == Kind::block) apart = drawn(grid_cells(), random);
+    if (split_.kind == Kind::group || split_.kind == Kind::block) apart = drawn(kept_together(), random);
     if (split_.kind == Kind::condition) apart = condition();
     const auto count = static_cast<std::size_t>(std::count(apart.begin(), apart.end(), true));
     if (count == 0) throw DataError(place_ + "sets no row apart of " + std::to_string(count_));
@@ -402,15 +345,15 @@ std::string print(const Split& split) {
   if (split.kind == Kind::none) return "none";
   if (split.kind == Kind::condition) {
     const bool plain = !split.value.empty() && trimmed(split.value) == split.value && split.value.front() != '"';
-    return name_text(split.columns.front()) + " " + split.comparison + " " +
-           (plain ? split.value : quoted(split.value));
+    return detail::columns_text(split.columns) + " " + split.comparison + " " +
+           (plain ? split.value : detail::quoted(split.value));
   }
   std::string text;
   for (const KindRow& row : kKinds) {
     if (row.kind == split.kind) text = row.name;
   }
-  for (std::size_t i = 0; i < split.columns.size(); ++i) text += (i == 0 ? "(" : ", ") + name_text(split.columns[i]);
-  return text + (split.columns.empty() ? "=" : ")=") + share_text(split.share);
+  if (!split.columns.empty()) text += "(" + detail::columns_text(split.columns) + ")";
+  return text + "=" + share_text(split.share);
 }
 
 std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t seed, const std::vector<bool>& among) {
@@ -419,6 +362,18 @@ std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t
                 std::to_string(table.rows));
   }
   return Splitter(table, split, among).run(seed);
+}
+
+std::vector<std::int64_t> kept_together(const Table& table, const Split& split, const std::vector<bool>& among) {
+  if (split.kind != Kind::group && split.kind != Kind::block) {
+    throw UsageError("split \"" + print(split) + "\": rows are kept together by group(...) and block(...) only");
+  }
+  const Groups groups = Splitter(table, split, among).kept_together();
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(table.rows), -1);
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    if (among.empty() || among[row]) numbers[row] = groups.of(row);
+  }
+  return numbers;
 }
 
 }  // namespace ick

@@ -1,11 +1,24 @@
 #include "ick/train/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "ick/base/transform.h"
 
 namespace ick {
+
+double usual_validation_share(std::int64_t rows) {
+  constexpr std::int64_t kFewest = 20, kMany = 100'000;
+  return rows < kFewest ? 0.0 : rows > kMany ? 0.1 : 0.2;
+}
+
+std::vector<bool> rows_with_value(const Table& table, const std::string& column) {
+  const Numbers& values = table.column(column).values;
+  std::vector<bool> has(static_cast<std::size_t>(table.rows), true);
+  for (std::size_t i = 0; i < values.size(); ++i) has[i] = !std::isnan(values[i]);
+  return has;
+}
 
 std::int64_t count_of(const std::vector<bool>& rows) { return std::count(rows.begin(), rows.end(), true); }
 

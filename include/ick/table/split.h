@@ -43,6 +43,10 @@ struct OptionType<Split> {
 std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t seed,
                            const std::vector<bool>& among = {});
 
+// The number of the group or the cell, from 0, that each row is in by a split that keeps rows together (group, block):
+// what held_out() draws whole. -1 for rows that are not among those in question. UsageError for other splits.
+std::vector<std::int64_t> kept_together(const Table& table, const Split& split, const std::vector<bool>& among = {});
+
 struct Block {
   std::string name;  // "station = a", "date 2019-01-01 to 2019-03-07", "lat 47 to 48, lon 8 to 9"
   std::vector<std::int64_t> rows;

@@ -24,6 +24,11 @@ struct FitPlan {
 
 EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options);
 
+// Of so many rows, the share that is set apart for validation: 0 where none can be spared.
+double usual_validation_share(std::int64_t rows);
+
+std::vector<bool> rows_with_value(const Table& table, const std::string& column);  // of text: all
+
 std::int64_t count_of(const std::vector<bool>& rows);  // those that are true
 
 // Functions that a model of this likelihood has: one for each class of a categorical target, else one.

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "ick/evaluate/cross_validation.h"
+
+// What `ick cv` and `ick compare` say.
+namespace ick {
+
+std::string plan_text(
+    const FoldPlan& plan);  // "5 folds by group(station), as asked; 320 rows to learn from, 80 to test"
+// "4.1", "-" for what is not known; of shares percent.
+std::string score_text(const std::string& score, double value);
+const char* error_text();  // what standard errors are
+
+void print_folds(const CrossValidation& all, const std::string& formula);            // stdout
+void print_optimism(const CrossValidation& blocked, const CrossValidation& random);  // stdout
+std::string folds_csv(const CrossValidation& all);
+
+}  // namespace ick
