@@ -14,6 +14,7 @@
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
 #include "ick/kernel/table.h"
+#include "ick/table/place_names.h"
 #include "inference/left_out.h"
 
 namespace ick {
@@ -29,20 +30,7 @@ void each_kernel(const ModelSpec& spec, Visit visit) {
   }
 }
 
-// Whatever its case.
-bool is_one_of(const std::string& column, const std::vector<std::string>& names) {
-  std::string lower = column;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return contains(names, lower);
-}
-
-const std::vector<std::string> kSouthToNorth = {"lat", "latitude", "northing"};
-const std::vector<std::string> kWestToEast = {"lon", "lng", "long", "longitude", "easting"};
-
-bool names_a_place(const std::string& column) {
-  return is_one_of(column, kSouthToNorth) || is_one_of(column, kWestToEast);
-}
+bool names_a_place(const std::string& column) { return runs_north(column) || runs_east(column); }
 
 bool measures_time(const Column& column, const FitOptions& options) {
   const auto unit = options.units.find(column.info.name);
@@ -91,8 +79,8 @@ struct TimesAndPlaces {
       const std::string& name = column.info.name;
       if (name == spec.formula.target || !orders(column, rows)) continue;
       if (time.empty() && measures_time(column, options)) time = name;
-      if (south_to_north.empty() && is_one_of(name, kSouthToNorth)) south_to_north = name;
-      if (west_to_east.empty() && is_one_of(name, kWestToEast)) west_to_east = name;
+      if (south_to_north.empty() && runs_north(name)) south_to_north = name;
+      if (west_to_east.empty() && runs_east(name)) west_to_east = name;
     }
     if (kernel_on_places) return;
     places.clear();
