@@ -54,10 +54,11 @@ Json look_json(const TableLook& page) {
                              {"high", time_text(time.high)},
                              {"instants", time.instants},
                              {"step_days", time.step},
-                             {"regular", time.regular},
+                             {"near_step", time.near},
                              {"gaps", time.gaps},
                              {"longest_gap_days", time.longest_gap},
                              {"most_rows", time.most_rows},
+                             {"shared_instants", time.shared_instants},
                              {"series", time.series},
                              {"series_count", time.series_count},
                              {"filled", time.filled}});
@@ -99,7 +100,8 @@ Json look_json(const TableLook& page) {
   }
   json["periods"] = Json::array();
   for (const PeriodLook& period : page.periods) {
-    json["periods"].push_back({{"column", period.column}, {"days", period.period}, {"share", period.share}});
+    json["periods"].push_back(
+        {{"column", period.column}, {"period", period.text}, {"days", period.days}, {"share", period.share}});
   }
   return json;
 }

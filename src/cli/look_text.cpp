@@ -124,33 +124,38 @@ std::string duration_text(double days) {
   return fmt::format("{:.3g} s", days * 86400.0);
 }
 
+std::string range_text(const ColumnLook& column) {
+  constexpr double kSkewed = 1.0;
+  const ValueRange& r = *column.range;
+  std::string text = value_of(r.low, column.type) + " to " + value_of(r.high, column.type);
+  if (column.type == ColumnType::time || column.role == ColumnRole::identifier || column.distinct < 3) return text;
+  text += ", median " + value_of(r.median, column.type);
+  return std::abs(r.skewness) > kSkewed ? text + fmt::format(", skewness {:.1f}", r.skewness) : text;
+}
+
+// The most frequent levels, as many as there is room for.
+std::string levels_text(const ColumnLook& column, std::size_t width) {
+  const auto shown = [](const LevelCount& level) { return shortened(on_one_line(level.text), 30); };
+  if (column.commonest.front().rows == 1) return "as " + shown(column.commonest.front());
+  std::string text;
+  for (std::size_t i = 0; i < column.commonest.size(); ++i) {
+    const LevelCount& level = column.commonest[i];
+    const std::string next = fmt::format("{}{} ({})", i > 0 ? ", " : "", shown(level), plain_count(level.rows));
+    const bool last = static_cast<std::int64_t>(i) + 1 == column.distinct;
+    if (i > 0 && shown_width(text + next) + (last ? 0 : 5) > width) return text + ", ...";
+    text += next;
+  }
+  return column.distinct > std::ssize(column.commonest) ? text + ", ..." : text;
+}
+
 std::string values_text(const ColumnLook& column, std::size_t width) {
   if (column.role == ColumnRole::empty) return "no value in any row";
+  const std::string note = column.note.empty() ? "" : "; " + column.note;
   if (column.role == ColumnRole::constant) {
     return "always " + (column.range ? value_of(column.range->low, column.type)
                                      : shortened(on_one_line(column.commonest.front().text), width - 7));
   }
-  if (column.range) {
-    const ValueRange& r = *column.range;
-    std::string text = value_of(r.low, column.type) + " to " + value_of(r.high, column.type);
-    if (column.type == ColumnType::time) return text;
-    if (!column.note.empty()) return text + "; " + column.note;
-    constexpr double kSkewed = 1.0;
-    if (column.distinct > 2) text += ", median " + value_of(r.median, column.type);
-    if (column.distinct > 2 && std::abs(r.skewness) > kSkewed) text += fmt::format(", skewness {:.1f}", r.skewness);
-    return text;
-  }
-  if (!column.note.empty()) return column.note + ", as " + shortened(on_one_line(column.commonest.front().text), 24);
-  std::string text;
-  for (std::size_t i = 0; i < column.commonest.size(); ++i) {
-    const LevelCount& level = column.commonest[i];
-    const std::string next =
-        (i > 0 ? ", " : "") + shortened(on_one_line(level.text), 30) + " (" + plain_count(level.rows) + ")";
-    const bool last = i + 1 == static_cast<std::size_t>(column.distinct);
-    if (shown_width(text + next) + (last ? 0 : 5) > width) return text + ", ...";
-    text += next;
-  }
-  return column.distinct > std::ssize(column.commonest) ? text + ", ..." : text;
+  return (column.range ? range_text(column) : levels_text(column, width - note.size())) + note;
 }
 
 // The columns to list: all, or those that are more than numbers first.
@@ -194,27 +199,38 @@ std::string columns_text(const TableLook& page) {
   return text;
 }
 
-std::string time_line(const TimeLook& time) {
+std::string time_line(const TimeLook& time, const TableLook& page) {
+  constexpr double kEvery = 0.99, kMostly = 0.7;
   std::string text = time.column + ": ";
   if (time.instants < 2) return text + "one instant only";
   const std::string step = duration_text(time.step);
-  if (time.regular) {
-    text += "every " + step;
-  } else {
-    text += "not regular, " + step + " between instants in the middle (median)";
-  }
-  if (time.gaps > 0) {
+  text += time.near >= kEvery    ? "every " + step
+          : time.near >= kMostly ? "mostly every " + step
+                                 : "irregular, steps of " + step + " in the middle";
+  if (time.gaps > 0 && time.near >= kMostly) {
     text += fmt::format(", {}, the longest {}", counted(time.gaps, "gap"), duration_text(time.longest_gap));
-  } else if (time.regular) {
-    text += ", without gaps";
+  } else if (time.near >= kMostly) {
+    text += ", no gaps";
+  } else if (time.gaps > 0) {
+    text += ", up to " + duration_text(time.longest_gap);
   }
   if (time.most_rows < 2) return text;
   if (time.series.empty()) {
+    if (100 * time.shared_instants <= time.instants) {
+      return text +
+             fmt::format("; {} more than one row", counted(time.shared_instants, "instant has", "instants have"));
+    }
     return text +
            fmt::format("; up to {} at one instant, told apart by no single column", counted(time.most_rows, "row"));
   }
-  return text + fmt::format("; {} series, one for each {}, which fill {:.0f}% of the instants",
-                            plain_count(time.series_count), join_words(time.series), std::floor(100.0 * time.filled));
+  if (contains(page.date_parts, time.series[0])) {
+    return text +
+           fmt::format("; up to {} at one instant, told apart by {}", counted(time.most_rows, "row"), time.series[0]);
+  }
+  text += fmt::format("; {} series by {}", plain_count(time.series_count), join_words(time.series));
+  constexpr double kFull = 0.995;
+  return time.filled >= kFull ? text
+                              : text + fmt::format(", with rows at {:.0f}% of the instants", 100.0 * time.filled);
 }
 
 std::string rows_each(std::int64_t least, std::int64_t median, std::int64_t most) {
@@ -222,12 +238,16 @@ std::string rows_each(std::int64_t least, std::int64_t median, std::int64_t most
   return fmt::format("{} to {} each, median {}", plain_count(least), counted(most, "row"), plain_count(median));
 }
 
+std::string extent_text(double extent) {
+  return extent >= 100.0 ? plain_count(std::llround(extent)) : fmt::format("{:.3g}", extent);
+}
+
 std::string place_line(const PlaceLook& place) {
   const std::string unit = place.sphere ? " km" : "";
-  return fmt::format("{}, {}: {}, {}; {:.3g}{} from south to north, {:.3g}{} from west to east{}", place.north,
-                     place.east, counted(place.places, "place"),
-                     rows_each(place.least_rows, place.median_rows, place.most_rows), place.north_extent, unit,
-                     place.east_extent, unit, place.sphere ? "" : " (not degrees)");
+  return fmt::format("{}, {}: {}, {}; {}{} from south to north, {}{} from west to east{}", place.north, place.east,
+                     counted(place.places, "place"), rows_each(place.least_rows, place.median_rows, place.most_rows),
+                     extent_text(place.north_extent), unit, extent_text(place.east_extent), unit,
+                     place.sphere ? "" : " (not degrees)");
 }
 
 std::string group_line(const GroupLook& group) {
@@ -246,12 +266,21 @@ std::string leak_line(const LeakLook& leak, const std::string& target) {
 }
 
 std::string leaks_text(const TableLook& page) {
+  const bool classes = std::any_of(page.columns.begin(), page.columns.end(), [](const ColumnLook& column) {
+    return column.role == ColumnRole::target && column.type == ColumnType::category;
+  });
+  if (page.leaks.empty() && classes) {
+    return paragraph("leaks",
+                     fmt::format("none suspected: no column nearly tells {} (below {:.0f}% of the classes beyond "
+                                 "the most frequent one, on rows left out)",
+                                 page.target, 100.0 * kLeakScore));
+  }
   if (page.leaks.empty()) {
     return paragraph("leaks", fmt::format("none suspected: no column, and no sum or product of two or three, is nearly "
                                           "{} (R2 below {} on rows left out)",
                                           page.target, kLeakScore));
   }
-  constexpr std::size_t kMostLeaks = 6;
+  constexpr std::size_t kMostLeaks = 5;
   std::string text;
   std::vector<std::string> columns;
   for (std::size_t i = 0; i < page.leaks.size(); ++i) {
@@ -271,12 +300,14 @@ std::string leaks_text(const TableLook& page) {
 std::string periods_text(const TableLook& page) {
   if (page.times.empty()) return "";
   if (page.periods.empty()) return paragraph("periods", "none stands out in " + page.target);
-  std::string text;
+  const auto target = std::find_if(page.columns.begin(), page.columns.end(),
+                                   [](const ColumnLook& column) { return column.role == ColumnRole::target; });
+  std::vector<std::string> shares;
   for (const PeriodLook& period : page.periods) {
-    text += fmt::format("{}{} over {} ({:.0f}% of the variance of {})", text.empty() ? "" : ", ",
-                        duration_text(period.period), period.column, 100.0 * period.share, page.target);
+    const std::string over = page.times.size() > 1 ? " over " + period.column : "";
+    shares.push_back(fmt::format("{}{} ({:.0f}%)", period.text, over, 100.0 * period.share));
   }
-  return paragraph("periods", text);
+  return paragraph("periods", fmt::format("{} of the variance of {}", fmt::join(shares, ", "), target->terms.front()));
 }
 
 // What columns could be, by what they are; the same term once.
@@ -335,7 +366,8 @@ std::string look_text(const TableLook& page, const std::string& name) {
     text += paragraph("seen", fmt::format("distinct values, times, places, groups and equal rows: of the first {}",
                                           counted(page.examined, "row")));
   }
-  for (const TimeLook& time : page.times) text += paragraph(&time == page.times.data() ? "times" : "", time_line(time));
+  for (const TimeLook& time : page.times)
+    text += paragraph(&time == page.times.data() ? "times" : "", time_line(time, page));
   if (!page.date_parts.empty()) {
     text += paragraph(
         page.times.empty() ? "times" : "",

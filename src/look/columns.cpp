@@ -171,7 +171,7 @@ ColumnLook look_at_column(const Column& column, const Codes& codes, std::int64_t
     look.role = ColumnRole::image;
   } else if (has_text && most_cells(column, is_clock)) {
     look.role = ColumnRole::text;
-    look.note = "times of day without a date";
+    look.note = kClockNote;
   } else if (all_differ && has_text) {
     look.role = ColumnRole::identifier;
     look.note = "another value in each row";
@@ -191,7 +191,7 @@ std::optional<DatePart> date_part(const ColumnLook& column) {
     double low, high;
     DatePart part;
   };
-  constexpr DatePart kYear{"year", 0}, kMonth{"month of the year", 12}, kDay{"day of the month", 0},
+  constexpr DatePart kYear{"calendar year", 0}, kMonth{"month of the year", 12}, kDay{"day of the month", 0},
       kWeekday{"day of the week", 7}, kYearDay{"day of the year", 365}, kHour{"hour of the day", 24},
       kMinute{"minute of the hour", 60};
   static constexpr Row kParts[] = {{"year", 1000, 3000, kYear},

@@ -33,6 +33,7 @@ bool is_constant_within(const Codes& groups, const Codes& column) {
 }
 
 bool may_group(const ColumnLook& column, std::int64_t rows) {
+  if (column.role == ColumnRole::target) return false;
   const bool repeats = column.distinct > 1 && 2 * column.distinct <= rows;
   return repeats && column.type != ColumnType::number && column.role != ColumnRole::place;
 }
@@ -52,6 +53,15 @@ std::vector<GroupLook> look_at_groups(const std::vector<Codes>& codes, const Tab
   }
   add(ColumnType::integer);
   add(ColumnType::time);
+  const auto whole_number = [&](const std::vector<std::string>& columns) {
+    return std::any_of(page.columns.begin(), page.columns.end(), [&](const ColumnLook& column) {
+      return column.type == ColumnType::integer && column.name == columns.front() && columns.size() == 1;
+    });
+  };
+  // A count of which one label was made groups no rows; a number of a station tells its place, and more.
+  const auto tells_much = [&](const GroupLook& group) {
+    return group.constant.size() > 1 || (page.place && contains(group.constant, page.place->north));
+  };
   std::vector<GroupLook> groups;
   for (const std::vector<std::string>& columns : candidates) {
     const Codes group = codes_of_columns(columns, codes, page);
@@ -63,7 +73,7 @@ std::vector<GroupLook> look_at_groups(const std::vector<Codes>& codes, const Tab
       if (column.distinct < 2 || column.distinct > group.count || contains(columns, column.name)) continue;
       if (is_constant_within(group, codes[i])) look.constant.push_back(column.name);
     }
-    if (look.constant.empty()) continue;
+    if (look.constant.empty() || (whole_number(columns) && !tells_much(look))) continue;
     // The same groups under another name.
     const bool said = std::any_of(groups.begin(), groups.end(), [&](const GroupLook& other) {
       return other.groups == look.groups && std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {

@@ -5,6 +5,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
+#include "ick/base/text.h"
 #include "parts.h"
 
 namespace ick {
@@ -20,6 +21,36 @@ std::string why_not(const ColumnLook& target, std::int64_t rows) {
   if (target.distinct == 1) return "the target has the same value in every row";
   if (rows - target.missing < kFewestRows) return "fewer than 20 rows have a target";
   return "";
+}
+
+bool is_told_by(const TableLook& page, const std::vector<std::string>& group, const std::string& column) {
+  return std::any_of(page.groups.begin(), page.groups.end(),
+                     [&](const GroupLook& each) { return each.columns == group && contains(each.constant, column); });
+}
+
+void find_date_parts(TableLook& page) {
+  for (const ColumnLook& column : page.columns) {
+    const bool known = std::any_of(page.times.begin(), page.times.end(),
+                                   [&](const TimeLook& time) { return is_told_by(page, {time.column}, column.name); });
+    if ((detail::date_part(column) || column.note == detail::kClockNote) && !known) {
+      page.date_parts.push_back(column.name);
+    }
+  }
+  // The month alone is as good as it is.
+  if (page.date_parts.size() == 1 && page.times.empty()) page.date_parts.clear();
+}
+
+// Whole numbers, one for each place.
+void find_numbered_places(TableLook& page) {
+  if (!page.place) return;
+  for (ColumnLook& column : page.columns) {
+    const bool numbers_places = column.role == ColumnRole::number && column.type == ColumnType::integer &&
+                                column.distinct == page.place->places &&
+                                is_told_by(page, {page.place->north, page.place->east}, column.name);
+    if (!numbers_places) continue;
+    column.role = ColumnRole::identifier;
+    column.note = "numbers the places";
+  }
 }
 
 }  // namespace
@@ -48,13 +79,12 @@ TableLook look(const Table& table, const LookOptions& options) {
     } else if (page.place && (column.name == page.place->north || column.name == page.place->east)) {
       column.role = ColumnRole::place;
     }
-    if (const auto part = detail::date_part(column); part && column.note.empty()) {
-      column.note = part->text;
-      page.date_parts.push_back(column.name);
-    }
+    if (const auto part = detail::date_part(column); part && column.note.empty()) column.note = part->text;
   }
   page.times = detail::look_at_times(table, codes, page);
   page.groups = detail::look_at_groups(codes, page);
+  find_date_parts(page);
+  find_numbered_places(page);
   if (!options.target.empty()) {
     page.remark = why_not(page.columns[static_cast<std::size_t>(&table.column(options.target) - table.columns.data())],
                           table.rows);

@@ -1,8 +1,13 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "ick/base/seed.h"
 #include "ick/kernel/periodogram.h"
@@ -14,18 +19,22 @@ namespace {
 constexpr std::size_t kMostRowsOfSpectrum = 8192;
 constexpr std::size_t kMostSteps = 1 << 17;
 constexpr double kSteps = 4.0;         // of frequency in 1 / span, the width of a peak
-constexpr double kFewestCycles = 2.0;  // within the span
-constexpr double kLeastShare = 0.01;   // of the variance; less is no news
+constexpr double kFewestCycles = 5.0;  // within the span; of a year, a week or a day:
+constexpr double kFewestCalendarCycles = 1.75;
+constexpr double kLeastShare = 0.01;  // of the variance; less is no news
 constexpr std::size_t kMostPeriods = 3;
 
 struct Series {
   std::vector<double> x, y;
 };
 
-Series draw_series(const Column& time, const Column& target, std::uint64_t seed) {
+// Rows of times and the target; with logarithms where the target could have them in a formula, and less the mean of each
+// series.
+Series draw_series(const Table& table, const TimeLook& time, const ColumnLook& target, std::uint64_t seed) {
+  const Numbers &times = table.column(time.column).values, &targets = table.column(target.name).values;
   std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < target.values.size(); ++row) {
-    if (!std::isnan(time.values[row]) && !std::isnan(target.values[row])) rows.push_back(row);
+  for (std::size_t row = 0; row < targets.size(); ++row) {
+    if (!std::isnan(times[row]) && !std::isnan(targets[row])) rows.push_back(row);
   }
   if (rows.size() > kMostRowsOfSpectrum) {
     std::vector<std::size_t> some;
@@ -36,10 +45,19 @@ Series draw_series(const Column& time, const Column& target, std::uint64_t seed)
     rows = std::move(some);
   }
   Series series;
+  const bool logarithm = could_be_log(target);
   for (const std::size_t row : rows) {
-    series.x.push_back(time.values[row]);
-    series.y.push_back(target.values[row]);
+    series.x.push_back(times[row]);
+    series.y.push_back(logarithm ? std::log(targets[row]) : targets[row]);
   }
+  if (time.series.size() != 1 || table.column(time.series[0]).info.type != ColumnType::category) return series;
+  const Numbers& levels = table.column(time.series[0]).values;
+  std::map<double, std::pair<double, double>> sums;  // of a level: sum, rows
+  const auto sum_of = [&](std::size_t i) -> auto& {
+    return sums[std::isnan(levels[rows[i]]) ? -1.0 : levels[rows[i]]];
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) sum_of(i).first += series.y[i], sum_of(i).second += 1.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) series.y[i] -= sum_of(i).first / sum_of(i).second;
   return series;
 }
 
@@ -72,6 +90,29 @@ double around(const std::vector<double>& power, std::size_t f) {
   return others[others.size() / 2];
 }
 
+// The year, the week or the day where a frequency is that, within three quarters of a cycle over the span.
+const CalendarPeriod* calendar_period(double frequency, double span) {
+  const auto found = std::find_if(std::begin(kCalendarPeriods), std::end(kCalendarPeriods), [&](const auto& period) {
+    return std::abs(frequency - 1.0 / period.days) * span < 0.75;
+  });
+  return found == std::end(kCalendarPeriods) ? nullptr : found;
+}
+
+// As in a formula, three digits.
+std::string period_text(double days) {
+  if (days >= 2.0) return fmt::format("{:.3g}d", days);
+  return days * 24.0 >= 2.0 ? fmt::format("{:.3g}h", days * 24.0) : fmt::format("{:.3g}min", days * 1440.0);
+}
+
+// One up to six times another frequency, or what stands about such a peak: a season whose shape is no sine, or changes.
+bool is_part_of(double frequency, double other, double span) {
+  for (int multiple = 1; multiple <= 6; ++multiple) {
+    const double at = multiple * other;
+    if (std::abs(frequency - at) < std::max(1.0 / span, 0.02 * at)) return true;
+  }
+  return false;
+}
+
 void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& found) {
   constexpr std::size_t kFewestInstants = 30;
   if (series.x.size() < kFewestInstants || !(time.step > 0.0)) return;
@@ -82,13 +123,13 @@ void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& 
   const double step = 1.0 / (kSteps * span);
   // A wave is told from others up to half the sampling frequency.
   const auto steps = std::min(kMostSteps, static_cast<std::size_t>(0.5 / time.step / step));
-  if (steps < static_cast<std::size_t>(kSteps * kFewestCycles) + 2) return;
+  if (steps < static_cast<std::size_t>(kSteps * kFewestCalendarCycles) + 2) return;
   const std::vector<double> power = periodogram(series.x, series.y, step, steps);
   // Of noise, powers about a frequency are exponential: of `steps` of them one exceeds the median by this factor in one
   // table of sixteen thousand. Peaks of few cycles stand beside few others.
   const double enough = std::log2(static_cast<double>(steps)) + 14.0;
   std::vector<std::size_t> peaks;
-  for (std::size_t f = static_cast<std::size_t>(kSteps * kFewestCycles) - 2; f + 1 < steps; ++f) {
+  for (std::size_t f = static_cast<std::size_t>(kSteps * kFewestCalendarCycles) - 1; f + 1 < steps; ++f) {
     const bool peak = power[f] > power[f - 1] && power[f] >= power[f + 1];
     if (peak && power[f] >= kLeastShare && power[f] >= enough * around(power, f)) peaks.push_back(f);
   }
@@ -99,14 +140,13 @@ void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& 
     const double bend = power[f - 1] - 2.0 * power[f] + power[f + 1];
     const double shift = bend < 0.0 ? 0.5 * (power[f - 1] - power[f + 1]) / bend : 0.0;
     const double frequency = (static_cast<double>(f) + 1.0 + shift) * step;
-    const bool new_one = std::all_of(frequencies.begin(), frequencies.end(), [&](double other) {
-      // Twice, three times ... the frequency is the same period, less smooth; so is what stands beside a peak.
-      const double multiple = std::max(1.0, std::round(frequency / other));
-      return std::abs(frequency - multiple * other) > 1.0 / span * multiple;
-    });
-    if (!new_one) continue;
+    const bool told = std::any_of(frequencies.begin(), frequencies.end(),
+                                  [&](double other) { return is_part_of(frequency, other, span); });
+    const CalendarPeriod* const calendar = calendar_period(frequency, span);
+    if (told || (calendar == nullptr && frequency * span < kFewestCycles)) continue;
     frequencies.push_back(frequency);
-    found.push_back({time.column, 1.0 / frequency, power[f]});
+    const double days = calendar != nullptr ? calendar->days : 1.0 / frequency;
+    found.push_back({time.column, days, calendar != nullptr ? calendar->text : period_text(days), power[f]});
   }
 }
 
@@ -114,9 +154,10 @@ void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& 
 
 std::vector<PeriodLook> look_for_periods(const Table& table, const TableLook& page, std::uint64_t seed) {
   std::vector<PeriodLook> found;
-  const Column& target = table.column(page.target);
+  const ColumnLook& target = *std::find_if(page.columns.begin(), page.columns.end(),
+                                           [&](const ColumnLook& column) { return column.name == page.target; });
   for (const TimeLook& time : page.times) {
-    if (time.column != page.target) find_periods(time, draw_series(table.column(time.column), target, seed), found);
+    if (time.column != page.target) find_periods(time, draw_series(table, time, target, seed), found);
   }
   return found;
 }

@@ -56,7 +56,7 @@ std::optional<PlaceLook> look_at_place(const Table& table, const std::vector<Cod
   std::tie(look.south_low, look.north_high) = range(north);
   std::tie(look.west_low, look.east_high) = range(east);
   look.sphere = in_degrees(look.north) && in_degrees(look.east) && look.south_low >= -90.0 && look.north_high <= 90.0 &&
-                look.west_low >= -180.0 && look.east_high <= 360.0 && look.east_high - look.west_low <= 360.0;
+                look.west_low >= -360.0 && look.east_high <= 720.0 && look.east_high - look.west_low <= 360.0;
   look.north_extent = look.north_high - look.south_low;
   look.east_extent = look.east_high - look.west_low;
   if (look.sphere) {

@@ -10,21 +10,6 @@
 namespace ick::detail {
 namespace {
 
-struct Round {
-  const char* text;
-  double days;
-};
-constexpr Round kRounds[] = {{"1y", 365.2425}, {"1w", 7.0}, {"1d", 1.0}};
-
-// The period as a formula has it: 1y, 1w or 1d where it is that within one cycle more or less over the span.
-std::string period_text(double days, double span) {
-  for (const Round& round : kRounds) {
-    if (std::abs(span / days - span / round.days) < 0.75) return round.text;
-  }
-  if (days >= 2.0) return fmt::format("{:.3g}d", days);
-  return days * 24.0 >= 2.0 ? fmt::format("{:.3g}h", days * 24.0) : fmt::format("{:.3g}min", days * 1440.0);
-}
-
 // Seasons that were found in the target, else those that the times could show: twice, and four times sampled.
 std::vector<std::string> terms_of_time(const TimeLook& time, const TableLook& page) {
   std::vector<std::string> terms;
@@ -33,9 +18,9 @@ std::vector<std::string> terms_of_time(const TimeLook& time, const TableLook& pa
     terms.push_back(fmt::format("periodic({}, period={})", time.column, period));
   };
   for (const PeriodLook& found : page.periods) {
-    if (found.column == time.column) add(period_text(found.period, span));
+    if (found.column == time.column) add(found.text);
   }
-  for (const Round& round : kRounds) {
+  for (const CalendarPeriod& round : kCalendarPeriods) {
     if (page.target.empty() && span >= 2.0 * round.days && time.step <= 0.25 * round.days) add(round.text);
   }
   terms.push_back(fmt::format("matern32({})", time.column));
@@ -43,16 +28,17 @@ std::vector<std::string> terms_of_time(const TimeLook& time, const TableLook& pa
 }
 
 bool may_be_levels(const ColumnLook& column, std::int64_t rows) {
-  return column.type == ColumnType::integer && column.distinct <= 50 && rows >= 10 * column.distinct;
-}
-
-std::vector<std::string> terms_of_target(const ColumnLook& column) {
-  constexpr double kSkewed = 1.0;
-  const bool skewed = column.range && column.range->low > 0.0 && column.range->skewness > kSkewed;
-  return {skewed ? "log(" + column.name + ")" : column.name};
+  if (column.type != ColumnType::integer || column.distinct < 3 || rows < 10 * column.distinct) return false;
+  const bool dense = column.range->high - column.range->low + 1.0 == static_cast<double>(column.distinct);
+  return dense && column.distinct <= 50 && std::abs(column.range->skewness) < 2.0 && !date_part(column);
 }
 
 }  // namespace
+
+bool could_be_log(const ColumnLook& column) {
+  constexpr double kSkewed = 1.0;
+  return column.range && column.type != ColumnType::time && column.range->low > 0.0 && column.range->skewness > kSkewed;
+}
 
 void add_terms(TableLook& page) {
   for (ColumnLook& column : page.columns) {
@@ -65,7 +51,7 @@ void add_terms(TableLook& page) {
     }
     switch (column.role) {
       case ColumnRole::target:
-        column.terms = terms_of_target(column);
+        column.terms = {could_be_log(column) ? "log(" + name + ")" : name};
         break;
       case ColumnRole::time:
         for (const TimeLook& time : page.times) {

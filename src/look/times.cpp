@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kNear = 0.06;       // of the median step: months of 28 to 31 days, days of 23 to 25 hours
 constexpr double kGap = 1.5;         // steps
-constexpr double kRegular = 0.99;    // share of steps that are near the median
 constexpr double kToldApart = 0.99;  // of rows, by instant and series: clocks that are set back repeat an hour
 
 void measure_steps(const Column& column, std::int64_t rows, TimeLook& look) {
@@ -30,7 +29,7 @@ void measure_steps(const Column& column, std::int64_t rows, TimeLook& look) {
     if (step > kGap * median) ++look.gaps, look.longest_gap = std::max(look.longest_gap, step);
   }
   look.step = sum / near;
-  look.regular = near >= kRegular * static_cast<double>(steps.size());
+  look.near = near / static_cast<double>(steps.size());
 }
 
 // What tells rows of one instant apart: the category, else the whole number, else the place with the fewest values.
@@ -70,7 +69,10 @@ std::vector<TimeLook> look_at_times(const Table& table, const std::vector<Codes>
     look.column = column.name;
     look.low = column.range->low, look.high = column.range->high;
     measure_steps(table.columns[i], page.examined, look);
-    look.most_rows = sizes_of(codes[i].rows()).most;
+    for (const std::int64_t rows : codes[i].rows()) {
+      look.most_rows = std::max(look.most_rows, rows);
+      look.shared_instants += rows > 1;
+    }
     if (look.most_rows > 1) find_series(codes, page, codes[i], look);
     look.filled =
         static_cast<double>(page.examined - std::count(codes[i].of.begin(), codes[i].of.end(), Codes::kMissing)) /

@@ -46,14 +46,15 @@ struct TimeLook {
   std::string column;
   double low = 0.0, high = 0.0;
   std::int64_t instants = 0;
-  double step = 0.0;                // days from one instant to the next, the median; a month is 30.436875
-  bool regular = false;             // at least 99 of 100 steps are that long
-  std::int64_t gaps = 0;            // steps longer than 1.5 times that
-  double longest_gap = 0.0;         // days between the instants beside it; 0 without a gap
-  std::int64_t most_rows = 0;       // at one instant
-  std::vector<std::string> series;  // by which rows of one instant are told apart: a column, or a place
-  std::int64_t series_count = 1;    // different values of these
-  double filled = 1.0;              // rows / (instants * series_count)
+  double step = 0.0;                 // days from one instant to the next: the mean of those near their median
+  double near = 0.0;                 // share of steps that are within 6% of the median, as months are
+  std::int64_t gaps = 0;             // steps longer than 1.5 times that
+  double longest_gap = 0.0;          // days between the instants beside it; 0 without a gap
+  std::int64_t most_rows = 0;        // at one instant
+  std::int64_t shared_instants = 0;  // that have more than one row
+  std::vector<std::string> series;   // by which rows of one instant are told apart: a column, or a place
+  std::int64_t series_count = 1;     // different values of these
+  double filled = 1.0;               // rows / (instants * series_count)
 };
 
 // The columns that say where.
@@ -87,16 +88,17 @@ struct LeakLook {
 };
 
 struct PeriodLook {
-  std::string column;   // of times
-  double period = 0.0;  // days
-  double share = 0.0;   // of the target's variance that one wave of that period explains
+  std::string column;  // of times
+  double days = 0.0;
+  std::string text;    // as in a formula: "1y", "12h"
+  double share = 0.0;  // of the target's variance (as in its term) that one wave of it explains
 };
 
 struct TableLook {
   std::int64_t rows = 0, examined = 0;
   std::vector<ColumnLook> columns;
   std::vector<TimeLook> times;
-  std::vector<std::string> date_parts;  // year, month, ..., each in a column of its own
+  std::vector<std::string> date_parts;  // year, hour, ..., each in a column of its own, which no column of times tells
   std::optional<PlaceLook> place;
   std::vector<GroupLook> groups;
   std::int64_t equal_rows = 0;  // that equal an earlier one in every column
