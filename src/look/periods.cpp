@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <map>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -75,19 +76,37 @@ void straighten(Series& s) {
   for (std::size_t i = 0; i < s.x.size(); ++i) s.y[i] -= ym + xy / xx * (s.x[i] - xm);
 }
 
-// The middle power around a frequency, from half of it to twice it, without the peak itself: weather that lasts has
-// power everywhere, most at low frequencies, and no period.
-double around(const std::vector<double>& power, std::size_t f) {
-  constexpr std::size_t kPeak = 6, kLeast = 40, kMost = 2000;  // steps
-  const std::size_t low = std::max((f + 1) / 2, f > kMost ? f - kMost : 0);
-  const std::size_t high = std::min({std::max(2 * f + 2, kLeast), f + kMost, power.size()});
-  std::vector<double> others;
-  for (std::size_t i = low; i < high; ++i) {
-    if (i + kPeak < f || i > f + kPeak) others.push_back(power[i]);
+// y with its ends faded out, as 1 - cos (Hann 1903): a strong wave then has no power but at its own frequency, where it
+// would have some all over.
+std::vector<double> faded(const Series& s, double span) {
+  std::vector<double> y;
+  for (std::size_t i = 0; i < s.x.size(); ++i) {
+    y.push_back(s.y[i] * (1.0 - std::cos(2.0 * std::numbers::pi * s.x[i] / span)));
   }
-  if (others.empty()) return 1.0;
-  std::nth_element(others.begin(), others.begin() + std::ssize(others) / 2, others.end());
-  return others[others.size() / 2];
+  const double mean = std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
+  for (double& each : y) each -= mean;
+  return y;
+}
+
+// The power to be expected at a frequency without a period: weather that lasts has power everywhere, most at low
+// frequencies, about as c f^-b. From the logarithms of powers beside the peak, from a quarter of the frequency to eight
+// times it; b no less than 0.
+double around(const std::vector<double>& power, std::size_t f) {
+  constexpr std::size_t kPeak = 10, kFirst = 5, kLeast = 120, kMost = 4000;  // steps
+  const std::size_t low = std::max({f / 4, kFirst, f > kMost ? f - kMost : 0});
+  const std::size_t high = std::min({std::max(8 * f, kLeast), f + kMost, power.size()});
+  const auto log_frequency = [&](std::size_t i) {
+    return std::log(static_cast<double>(i + 1) / static_cast<double>(f + 1));
+  };
+  double n = 0.0, sx = 0.0, sy = 0.0, sxx = 0.0, sxy = 0.0;
+  for (std::size_t i = low; i < high; ++i) {
+    if ((i + kPeak >= f && i <= f + kPeak) || !(power[i] > 0.0)) continue;
+    const double x = log_frequency(i), y = std::log(power[i]);
+    n += 1.0, sx += x, sy += y, sxx += x * x, sxy += x * y;
+  }
+  if (n < 8.0) return 1.0;
+  const double slope = std::min(0.0, (sxy - sx * sy / n) / (sxx - sx * sx / n));
+  return std::exp((sy - slope * sx) / n);
 }
 
 // The year, the week or the day where a frequency is that, within three quarters of a cycle over the span.
@@ -124,19 +143,17 @@ void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& 
   // A wave is told from others up to half the sampling frequency.
   const auto steps = std::min(kMostSteps, static_cast<std::size_t>(0.5 / time.step / step));
   if (steps < static_cast<std::size_t>(kSteps * kFewestCalendarCycles) + 2) return;
-  const std::vector<double> power = periodogram(series.x, series.y, step, steps);
-  // Of noise, powers about a frequency are exponential: of `steps` of them one exceeds the median by this factor in one
-  // table of sixteen thousand. Peaks of few cycles stand beside few others.
-  const double enough = std::log2(static_cast<double>(steps)) + 14.0;
+  const std::vector<double> power = periodogram(series.x, faded(series, span), step, steps);
   std::vector<std::size_t> peaks;
   for (std::size_t f = static_cast<std::size_t>(kSteps * kFewestCalendarCycles) - 1; f + 1 < steps; ++f) {
-    const bool peak = power[f] > power[f - 1] && power[f] >= power[f + 1];
-    if (peak && power[f] >= kLeastShare && power[f] >= enough * around(power, f)) peaks.push_back(f);
+    if (power[f] > power[f - 1] && power[f] >= power[f + 1]) peaks.push_back(f);
   }
   std::sort(peaks.begin(), peaks.end(), [&](std::size_t a, std::size_t b) { return power[a] > power[b]; });
+  // Of noise, powers about a frequency are exponential: one is k times the geometric mean in one of 1.7^k cases.
+  const double surely = std::log2(static_cast<double>(steps)) + 14.0, at_one_period = 10.0;
   std::vector<double> frequencies;
   for (const std::size_t f : peaks) {
-    if (frequencies.size() == kMostPeriods) break;
+    if (frequencies.size() == kMostPeriods || power[f] < 0.1 * kLeastShare) break;
     const double bend = power[f - 1] - 2.0 * power[f] + power[f + 1];
     const double shift = bend < 0.0 ? 0.5 * (power[f - 1] - power[f + 1]) / bend : 0.0;
     const double frequency = (static_cast<double>(f) + 1.0 + shift) * step;
@@ -144,10 +161,14 @@ void find_periods(const TimeLook& time, Series series, std::vector<PeriodLook>& 
                                   [&](double other) { return is_part_of(frequency, other, span); });
     const CalendarPeriod* const calendar = calendar_period(frequency, span);
     if (told || (calendar == nullptr && frequency * span < kFewestCycles)) continue;
+    if (power[f] < (calendar != nullptr ? at_one_period : surely) * around(power, f)) continue;
+    const double share = periodogram(series.x, series.y, frequency, 1).front();
+    if (share < kLeastShare) continue;
     frequencies.push_back(frequency);
     const double days = calendar != nullptr ? calendar->days : 1.0 / frequency;
-    found.push_back({time.column, days, calendar != nullptr ? calendar->text : period_text(days), power[f]});
+    found.push_back({time.column, days, calendar != nullptr ? calendar->text : period_text(days), share});
   }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.share > b.share; });
 }
 
 }  // namespace
