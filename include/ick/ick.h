@@ -9,6 +9,7 @@
 #include "ick/fit/control.h"
 #include "ick/fit/report.h"
 #include "ick/fit/update_report.h"
+#include "ick/look/look.h"
 #include "ick/predict/predictor.h"
 #include "ick/store/load_options.h"
 #include "ick/table/csv.h"

@@ -17,6 +17,7 @@ struct Command {
 struct LoadOptions;
 CLI::Option* add_trust(CLI::App& app, LoadOptions& options);
 
+Command add_look(CLI::App& program);
 Command add_fit(CLI::App& program);
 Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);

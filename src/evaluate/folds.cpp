@@ -12,7 +12,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
-#include "table/place_names.h"
+#include "ick/table/place_names.h"
 #include "table/split_words.h"
 
 namespace ick {

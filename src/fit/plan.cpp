@@ -14,8 +14,8 @@
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
 #include "ick/kernel/table.h"
+#include "ick/table/place_names.h"
 #include "inference/left_out.h"
-#include "table/place_names.h"
 
 namespace ick {
 
@@ -68,8 +68,7 @@ struct TimesAndPlaces {
       for (const std::string& name : kernel.columns) {
         if (time.empty() && measures_time(table.column(name), options)) time = name;
         if (name == time) reaches_ahead = reaches_ahead || !forgets(kernel);
-        if ((kernel.sphere || is_south_to_north(name) || is_west_to_east(name)) && !contains(places, name))
-          places.push_back(name);
+        if ((kernel.sphere || runs_north(name) || runs_east(name)) && !contains(places, name)) places.push_back(name);
       }
     });
     kernel_on_time = !time.empty(), kernel_on_places = places.size() >= 2;
@@ -78,8 +77,8 @@ struct TimesAndPlaces {
       const std::string& name = column.info.name;
       if (name == spec.formula.target || !orders(column, rows)) continue;
       if (time.empty() && measures_time(column, options)) time = name;
-      if (south_to_north.empty() && is_south_to_north(name)) south_to_north = name;
-      if (west_to_east.empty() && is_west_to_east(name)) west_to_east = name;
+      if (south_to_north.empty() && runs_north(name)) south_to_north = name;
+      if (west_to_east.empty() && runs_east(name)) west_to_east = name;
     }
     if (kernel_on_places) return;
     places.clear();
