@@ -37,18 +37,18 @@ std::string log_of(const FitReport& report) {
 }  // namespace
 
 struct Fitted::State {
-  Fit fit;
+  PredictorFit fit;
   Table sample;
   DataOrigin origin;
 };
 
-const Predictor& Fitted::model() const { return state_->fit.model; }
+const Predictor& Fitted::model() const { return *state_->fit.model; }
 const FitReport& Fitted::report() const { return state_->fit.report; }
 
 void Fitted::save(const std::string& folder, const std::string& source) const {
   DataOrigin origin = state_->origin;
   origin.path = source;
-  save_model(state_->fit, folder, state_->sample, origin, log_of(report()));
+  save_model(model(), report(), folder, state_->sample, origin, log_of(report()));
 }
 
 Fitted fit(const Table& table, const std::string& formula, const FitOptions& options, const FitControl& control) {
@@ -59,8 +59,8 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
     if (!control.remark) return;
     for (const Message& remark : plan.remarks) control.remark(remark);
   };
-  Fit made = fit_model(table, parse_formula(formula), options, hooks);
-  Table sample = some_rows(table, made.model.encoder.target.name);
+  PredictorFit made = fit_predictor(table, parse_formula(formula), options, hooks);
+  Table sample = some_rows(table, made.model->target().name);
   DataOrigin origin{"", table.names(), fingerprint(table)};
   return Fitted(
       std::make_shared<const Fitted::State>(Fitted::State{std::move(made), std::move(sample), std::move(origin)}));

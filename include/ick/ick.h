@@ -6,6 +6,7 @@
 
 #include "ick/base/error.h"
 #include "ick/evaluate/cross_validation.h"
+#include "ick/fit/baselines.h"
 #include "ick/fit/control.h"
 #include "ick/fit/report.h"
 #include "ick/fit/update_report.h"
@@ -44,7 +45,7 @@ class Fitted {
   std::shared_ptr<const State> state_;
 };
 
-// Trains a model. UsageError, DataError or NumericError with a whole sentence when that cannot be.
+// Trains a model: the composite model of the formula, or the baseline that options.model names. UsageError, DataError or NumericError with a whole sentence when that cannot be.
 Fitted fit(const Table& table, const std::string& formula, const FitOptions& options = {},
            const FitControl& control = {});
 

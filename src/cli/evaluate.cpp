@@ -59,8 +59,8 @@ std::vector<Coverage> coverage_of(const Evaluation& evaluation, const Table& tab
 }
 
 void print_scores(const Scores& scores) {
-  fmt::print("  rmse      {:.6g}\n  mae       {:.6g}\n  R2        {:.4f}\n  spearman  {:.4f}\n", scores.rmse,
-             scores.mae, scores.r2, scores.spearman);
+  fmt::print("  rmse      {:.6g}\n  mae       {:.6g}\n  R2        {:.4f}\n", scores.rmse, scores.mae, scores.r2);
+  if (std::isfinite(scores.spearman)) fmt::print("  spearman  {:.4f}\n", scores.spearman);  // else constant
   fmt::print("  nlpd      {:.4f}\n  msll      {:.4f}   (below 0: better than the training mean and variance)\n",
              scores.nlpd, scores.msll);
   fmt::print("  crps      {:.6g}\n", scores.crps);

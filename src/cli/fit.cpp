@@ -154,9 +154,9 @@ int run_fit(FitRequest request, const CLI::App& app) {
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   try {
-    const Fit fitted = fit_model(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
+    const PredictorFit fitted = fit_predictor(table, formula, options, hooks, resumed ? &stored.checkpoint : nullptr);
     if (first) {
-      save_model(fitted, request.out, table, {request.data, table.names(), sum}, progress.log());
+      save_model(*fitted.model, fitted.report, request.out, table, {request.data, table.names(), sum}, progress.log());
       kept.remove();
       print_fit(fitted, request.out, request.json, progress);
     }
@@ -168,7 +168,8 @@ int run_fit(FitRequest request, const CLI::App& app) {
     return 1;
   } catch (const Interrupted& stop) {
     progress.clear();
-    if (first) fmt::print(stderr, "ick: {}; to resume: {}\n", stop.what(), resume);
+    const bool is_kept = std::filesystem::exists(kept.path());  // not of a baseline, which takes seconds
+    if (first) fmt::print(stderr, "ick: {}{}\n", stop.what(), is_kept ? "; to resume: " + resume : "");
     return 130;
   } catch (...) {
     // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.

@@ -9,6 +9,7 @@
 #include "cli/data_options.h"
 #include "cli/with_flags.h"
 #include "ick/base/text.h"
+#include "ick/baseline/predictor.h"
 #include "ick/store/json.h"
 
 namespace ick {
@@ -40,12 +41,19 @@ std::string dispersion_text(const Likelihood& likelihood) {
   return at_two.slope == 2.0 ? "variance over mean; 1: Poisson" : "variance over mean^2";
 }
 
+// What intervals are made of, whatever the kind of the model.
+struct Intervals {
+  const Calibration& calibration;
+  const Likelihood& likelihood;
+  const Encoder& encoder;
+};
+
 // What an interval spans: so many standard deviations of the (transformed) target, or the quantiles of so many.
-std::string interval_text(const CompositePredictor& model, const std::string& parts) {
-  const Calibration& calibration = model.calibration;
-  const bool symmetric = model.likelihood->symmetric;
-  const Transform& transform = *model.encoder.transform;
-  const std::string of = transform.name.empty() ? "" : " of " + transformed(transform, model.encoder.target.name);
+std::string interval_text(const Intervals& of_model, const std::string& parts) {
+  const Calibration& calibration = of_model.calibration;
+  const bool symmetric = of_model.likelihood.symmetric;
+  const Transform& transform = *of_model.encoder.transform;
+  const std::string of = transform.name.empty() ? "" : " of " + transformed(transform, of_model.encoder.target.name);
   const double width = calibration.half_width(kLevel);
   const std::string span =
       symmetric ? fmt::format("mean +- {:.3f} sd{}", width, of) : fmt::format("quantiles at +- {:.3f}", width);
@@ -57,9 +65,9 @@ std::string interval_text(const CompositePredictor& model, const std::string& pa
   return fmt::format("{}, calibrated on {} ({}: 1.645)", span, on, symmetric ? "Gaussian" : "uncalibrated");
 }
 
-nlohmann::json calibration_json(const CompositePredictor& model) {
-  const Calibration& calibration = model.calibration;
-  const bool classes = model.likelihood->has_classes();
+nlohmann::json calibration_json(const Predictor& model) {
+  const Calibration& calibration = model.interval_calibration();
+  const bool classes = !model.classes().empty();
   nlohmann::json json = {{"rows", calibration.rows()}, {"blocks", calibration.blocks()}};
   for (const double level : {0.5, 0.8, 0.9, 0.95}) {
     const std::string name = number_text(level);
@@ -137,6 +145,11 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
   for (const Message& remark : plan.remarks) progress.say(with_flags(remark));
   progress.say(fmt::format("validation: {} ({}), {}", count_text(rows(plan.validation), "row"),
                            print(*plan.options.validation), plan.validation_reason));
+  const FitOptions& o = plan.options;
+  if (!o.model.empty() && baseline_named(o.model).learn != nullptr) {
+    progress.say(fmt::format("baseline: {}", baseline_named(o.model).text));
+    return;
+  }
   for (const TermSpec& term : plan.spec.terms) {
     progress.say(fmt::format("term: {}, {}", print(term), count_text(term.features, "feature")));
   }
@@ -147,7 +160,6 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
                              images.shape.height, images.shape.width,
                              images.settings.fit == ImageSettings::Fit::crop ? "cropped" : "resized"));
   }
-  const FitOptions& o = plan.options;
   if (o.optimiser == Optimiser::lbfgs) {
     progress.say("kernels only: parameters by L-BFGS on the marginal likelihood, weights in closed form");
   } else if (engine_named(o.posterior).draws) {
@@ -161,74 +173,107 @@ void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress)
 
 namespace {
 
+void print_line(const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); }
+
+void print_sets(const Predictor& model) {
+  const Calibration& calibration = model.interval_calibration();
+  print_line("90% sets",
+             calibration.knows(kLevel)
+                 ? fmt::format("classes of probability {:.3f} or more, calibrated on {}", 1.0 - model.threshold(kLevel),
+                               count_text(calibration.rows(), "validation row"))
+                 : uncalibrated_text(calibration, kLevel, true));
+}
+
+void print_noise(double sd, const Encoder& encoder) {
+  const std::string_view transform = encoder.transform->name;
+  print_line("noise (sd)",
+             fmt::format("{:.4g}{}", sd,
+                         transform.empty() ? "" : fmt::format(" (of {}({}))", transform, encoder.target.name)));
+}
+
 // What stands between the function and an observation.
 void print_uncertainty(const CompositePredictor& model, const std::string& parts) {
-  const auto line = [](const std::string& name, const std::string& text) { fmt::print("  {:<40} {}\n", name, text); };
-  if (model.likelihood->has_classes()) {
-    line("likelihood", fmt::format("{} of {} classes", model.likelihood->name, model.encoder.classes.size()));
-    line("temperature", fmt::format("{:.3f} (1: probabilities as trained)", model.temperature));
-    line("90% sets",
-         model.calibration.knows(kLevel)
-             ? fmt::format("classes of probability {:.3f} or more, calibrated on {}", 1.0 - model.threshold(kLevel),
-                           count_text(model.calibration.rows(), "validation row"))
-             : uncalibrated_text(model.calibration, kLevel, true));
-    return;
+  const Likelihood& likelihood = *model.likelihood;
+  if (likelihood.has_classes()) {
+    print_line("likelihood", fmt::format("{} of {} classes", likelihood.name, model.encoder.classes.size()));
+    print_line("temperature", fmt::format("{:.3f} (1: probabilities as trained)", model.temperature));
+    return print_sets(model);
   }
-  line("likelihood", std::string(model.likelihood->name));
-  if (model.likelihood->link != Link::identity) {
-    line("dispersion", fmt::format("{:.4g} ({})", model.noise * model.noise, dispersion_text(*model.likelihood)));
+  print_line("likelihood", std::string(likelihood.name));
+  if (likelihood.link != Link::identity) {
+    print_line("dispersion", fmt::format("{:.4g} ({})", model.noise * model.noise, dispersion_text(likelihood)));
   } else {
-    const Transform& transform = *model.encoder.transform;
-    line("noise (sd)",
-         fmt::format(
-             "{:.4g}{}", model.noise * model.encoder.target_scaling.sd,
-             transform.name.empty() ? "" : fmt::format(" (of {}({}))", transform.name, model.encoder.target.name)));
+    print_noise(model.noise * model.encoder.target_scaling.sd, model.encoder);
   }
-  line("90% interval", interval_text(model, parts));
+  print_line("90% interval", interval_text({model.calibration, likelihood, model.encoder}, parts));
+}
+
+void print_baseline(const BaselinePredictor& model, const std::string& parts) {
+  print_line("baseline", model.description());
+  if (!model.classes().empty()) return print_sets(model);
+  print_noise(model.noise_sd(), model.encoder);
+  print_line("90% interval", interval_text({model.calibration, *model.likelihood, model.encoder}, parts));
+}
+
+nlohmann::json own_json(const CompositePredictor& model) {
+  nlohmann::json out = {{"likelihood", model.likelihood->name},
+                        {"parameters", model.model().trainable()},
+                        {"kernels", to_json(model.parameters())},
+                        {"posterior", model.posterior->engine().name}};
+  if (model.likelihood->has_classes()) {
+    out["temperature"] = model.temperature;
+  } else {
+    out["noise_sd"] = model.noise * model.encoder.target_scaling.sd;
+  }
+  return out;
+}
+
+nlohmann::json own_json(const BaselinePredictor& model) {
+  nlohmann::json out = {
+      {"likelihood", model.likelihood->name}, {"baseline", model.baseline->name}, {"description", model.description()}};
+  if (model.classes().empty()) out["noise_sd"] = model.noise_sd();
+  return out;
+}
+
+void print_json(const PredictorFit& fit, const std::string& directory) {
+  nlohmann::json out = to_json(fit.report);
+  if (fit.report.class_validation) out["validation"] = out.at("class_validation");
+  if (fit.report.class_holdout) out["holdout"] = out.at("class_holdout");
+  out.erase("class_validation");
+  out.erase("class_holdout");
+  if (!fit.model->classes().empty()) out["classes"] = fit.model->classes();
+  out["schema"] = 1;
+  out["model"] = directory;
+  out["formula"] = fit.model->formula();
+  const auto* const baseline = dynamic_cast<const BaselinePredictor*>(fit.model.get());
+  out.update(baseline != nullptr ? own_json(*baseline) : own_json(dynamic_cast<const CompositePredictor&>(*fit.model)));
+  out["calibration"] = calibration_json(*fit.model);
+  fmt::print("{}\n", out.dump(2));
 }
 
 }  // namespace
 
-void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
+void print_fit(const PredictorFit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
   const FitReport& report = fit.report;
   EncodingNotes notes = report.notes;
   notes.without_target = notes.with_gaps = 0;  // said with the plan
   for (const std::string& sentence : sentences(notes)) progress.say(sentence);
-  const bool refitted = report.options.refit == Refit::yes && report.validation_rows > 0;
-  if (json) {
-    nlohmann::json out = to_json(report);
-    if (report.class_validation) out["validation"] = out.at("class_validation");
-    if (report.class_holdout) out["holdout"] = out.at("class_holdout");
-    out.erase("class_validation");
-    out.erase("class_holdout");
-    out["likelihood"] = fit.model.likelihood->name;
-    if (!fit.model.encoder.classes.empty()) out["classes"] = fit.model.encoder.classes;
-    out["schema"] = 1;
-    out["model"] = directory;
-    out["formula"] = print(fit.model.spec().formula);
-    out["parameters"] = fit.model.model().trainable();
-    if (fit.model.likelihood->has_classes()) {
-      out["temperature"] = fit.model.temperature;
-    } else {
-      out["noise_sd"] = fit.model.noise * fit.model.encoder.target_scaling.sd;
-    }
-    out["kernels"] = to_json(fit.model.parameters());
-    out["posterior"] = fit.model.posterior->engine().name;
-    out["calibration"] = calibration_json(fit.model);
-    fmt::print("{}\n", out.dump(2));
-    return;
+  if (json) return print_json(fit, directory);
+  const auto* const composite = dynamic_cast<const CompositePredictor*>(fit.model.get());
+  fmt::print("{}\n", fit.model->formula());
+  for (const ParameterValue& value : fit.model->parameters()) print_line(value.path, values_text(value));
+  if (composite != nullptr) {
+    print_uncertainty(*composite, report.calibrated_on);
+  } else {
+    print_baseline(dynamic_cast<const BaselinePredictor&>(*fit.model), report.calibrated_on);
   }
-  fmt::print("{}\n", print(fit.model.spec().formula));
-  for (const ParameterValue& value : fit.model.parameters())
-    fmt::print("  {:<40} {}\n", value.path, values_text(value));
-  print_uncertainty(fit.model, report.calibrated_on);
   const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores,
                        const char* further = "") {
     if (scores) fmt::print("{} ({}, {}): {}{}\n", name, split, count_text(rows, "row"), scores_text(*scores), further);
   };
   if (report.validation) {  // whose rows the interval was then calibrated on
     said("validation", report.validation_split, report.validation->rows, report.validation,
-         before_text(fit.model.calibration));
+         before_text(fit.model->interval_calibration()));
   }
   if (report.holdout) said("holdout", report.holdout_split, report.holdout_rows, report.holdout);
   if (report.class_validation) {
@@ -236,15 +281,18 @@ void print_fit(const Fit& fit, const std::string& directory, bool json, Progress
   }
   if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
   for (const Message& sentence : report.remarks) fmt::print("{}\n", with_flags(sentence));
-  if (refitted) {
-    const bool solved = !fit.model.posterior->engine().trains;
+  if (report.options.refit == Refit::yes && report.validation_rows > 0) {
+    const bool solved = composite != nullptr && !composite->posterior->engine().trains;
+    const std::string epochs = composite == nullptr || solved
+                                   ? ""
+                                   : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs);
     fmt::print("The model kept was then {} on training and validation rows together{}.\n",
-               solved ? "solved" : "trained",
-               solved ? "" : fmt::format(", to epoch {} of {}", report.best_epoch, report.options.epochs));
+               solved ? "solved" : "trained", epochs);
   }
   if (report.waiting > 0.0) fmt::print("{:.1f}% of the time was spent waiting for images.\n", 100.0 * report.waiting);
-  fmt::print("{} numbers learned, {}; written to {}\n", fit.model.model().trainable(), duration_text(report.seconds),
-             directory);
+  const std::string learned =
+      composite == nullptr ? "" : fmt::format("{} numbers learned, ", composite->model().trainable());
+  fmt::print("{}{}; written to {}\n", learned, duration_text(report.seconds), directory);
 }
 
 void print_estimate(const FitEstimate& e, bool json) {
@@ -268,6 +316,10 @@ void print_estimate(const FitEstimate& e, bool json) {
   fmt::print("{}\n", print(e.plan.spec.formula));
   fmt::print("  rows        {} to train, {} to validate ({}: {}), {} held out\n", e.training_rows, e.validation_rows,
              print(*e.plan.options.validation), e.plan.validation_reason, e.holdout_rows);
+  if (e.features == 0) {  // a baseline that learns
+    fmt::print("  baseline    {}; its memory and time are not estimated\n", e.plan.options.model);
+    return;
+  }
   fmt::print("  members     {}\n", e.plan.options.members);
   fmt::print("  features    {}\n", e.features);
   fmt::print("  parameters  {}\n", e.parameters);

@@ -9,9 +9,9 @@
 // What `ick fit` says before and after.
 namespace ick {
 
-void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                   // stderr
-void print_fit(const Fit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
-void print_estimate(const FitEstimate& estimate, bool json);                                        // stdout
+void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                            // stderr
+void print_fit(const PredictorFit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
+void print_estimate(const FitEstimate& estimate, bool json);                                                 // stdout
 
 std::string count_text(std::int64_t count, const std::string& word);  // "3 rows"
 // What intervals, or sets of classes, are where rows are too few to calibrate them, and why: "the model's own: 3

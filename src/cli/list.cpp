@@ -9,6 +9,7 @@
 #include "cli/words.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/baseline/baseline.h"
 #include "ick/inference/engine.h"
 #include "ick/likelihood/likelihood.h"
 #include "ick/net/network.h"
@@ -94,6 +95,10 @@ void print_posteriors() {
   for (const Engine* row : engines()) fmt::print("{:<22} {}\n", row->name, row->text);
 }
 
+void print_baselines() {
+  for (const Baseline* row : baselines()) fmt::print("{:<22} {}\n", row->name, row->text);
+}
+
 void print_images() {
   fmt::print("Where images come from, in cnn, resnet, vit, deepvit and torchscript:\n");
   for (const ImageArgument& each : image_arguments()) {
@@ -110,8 +115,8 @@ void print_features() {
 }
 
 int run_list(const std::string& what, bool json) {
-  const std::vector<std::string> choices = {"all",      "kernels",     "networks",  "images",
-                                            "features", "likelihoods", "posteriors"};
+  const std::vector<std::string> choices = {"all",      "kernels",     "networks",   "images",
+                                            "features", "likelihoods", "posteriors", "baselines"};
   if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
     const std::string guess = did_you_mean(what, choices);
     throw UsageError("no list named \"" + what + "\"" + (guess.empty() ? "; there are " + join_words(choices) : guess));
@@ -131,6 +136,9 @@ int run_list(const std::string& what, bool json) {
     }
     if (wanted("posteriors")) {
       for (const Engine* row : engines()) out["posteriors"].push_back({{"name", row->name}, {"what", row->text}});
+    }
+    if (wanted("baselines")) {
+      for (const Baseline* row : baselines()) out["baselines"].push_back({{"name", row->name}, {"what", row->text}});
     }
     if (wanted("images")) {
       for (const ImageArgument& each : image_arguments()) {
@@ -154,6 +162,7 @@ int run_list(const std::string& what, bool json) {
   section("features", print_features);
   section("likelihoods", print_likelihoods);
   section("posteriors", print_posteriors);
+  section("baselines", print_baselines);
   return 0;
 }
 
@@ -166,7 +175,8 @@ Command add_list(CLI::App& program) {
   };
   auto request = std::make_shared<Request>();
   CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
-  app->add_option("what", request->what, "kernels, networks, images, features, likelihoods, posteriors or all")
+  app->add_option("what", request->what,
+                  "kernels, networks, images, features, likelihoods, posteriors, baselines or all")
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   return {app, [request] { return run_list(request->what, request->json); }};

@@ -39,6 +39,28 @@ bool may_retrain(const FitPlan& plan, std::int64_t rows) {
          engine_named(plan.options.posterior).trains && !likelihood_of(plan.options).has_classes();
 }
 
+LeftOutRows left_out_rows(const LeftOutParts& parts, const std::vector<FunctionMoments>& found, bool at_random,
+                          const Dataset& rows, const Scaling& scaling) {
+  LeftOutRows left_out;
+  std::vector<std::int64_t> index;
+  std::vector<at::Tensor> mean, variance;
+  for (std::size_t part = 0; part < found.size(); ++part) {
+    const std::vector<std::int64_t>& of_part = parts.folds[part].rows;
+    index.insert(index.end(), of_part.begin(), of_part.end());
+    mean.push_back(found[part].mean), variance.push_back(found[part].variance);
+    left_out.sizes.push_back(std::ssize(of_part));
+  }
+  Unseen& unseen = left_out.unseen;
+  unseen.rows = rows.select(at::tensor(index, at::kLong));
+  unseen.mean = at::cat(mean) * scaling.sd + scaling.mean;
+  unseen.variance = at::cat(variance) * (scaling.sd * scaling.sd);
+  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
+  unseen.scaling = scaling;
+  left_out.at_random = at_random;
+  left_out.text = std::to_string(left_out.sizes.size()) + " " + parts.text;
+  return left_out;
+}
+
 std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior& posterior, bool refitted) {
   const Dataset& rows = stage.training();
   std::optional<Retrained> all;
@@ -52,25 +74,7 @@ std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior
     all = leave_out_and_train(stage, posterior);
   }
   if (!all || all->found.empty()) return std::nullopt;
-  LeftOutRows left_out;
-  std::vector<std::int64_t> index;
-  std::vector<at::Tensor> mean, variance;
-  for (std::size_t part = 0; part < all->found.size(); ++part) {
-    const std::vector<std::int64_t>& of_part = all->parts.folds[part].rows;
-    index.insert(index.end(), of_part.begin(), of_part.end());
-    mean.push_back(all->found[part].mean), variance.push_back(all->found[part].variance);
-    left_out.sizes.push_back(std::ssize(of_part));
-  }
-  const Scaling& scaling = stage.encoder().target_scaling;
-  Unseen& unseen = left_out.unseen;
-  unseen.rows = rows.select(at::tensor(index, at::kLong));
-  unseen.mean = at::cat(mean) * scaling.sd + scaling.mean;
-  unseen.variance = at::cat(variance) * (scaling.sd * scaling.sd);
-  unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
-  unseen.scaling = scaling;
-  left_out.at_random = all->at_random;
-  left_out.text = std::to_string(left_out.sizes.size()) + " " + all->parts.text;
-  return left_out;
+  return left_out_rows(all->parts, all->found, all->at_random, rows, stage.encoder().target_scaling);
 }
 
 Calibration calibrated(const LeftOutRows& left_out, const std::vector<double>& scores) {

@@ -6,6 +6,7 @@
 
 #include "fit/noise.h"
 #include "ick/predict/calibration.h"
+#include "inference/left_out.h"
 #include "inference/stage.h"
 
 namespace ick {
@@ -21,6 +22,8 @@ struct LeftOutRows {
   bool at_random = false;           // rows were drawn one by one; else parts count
   std::string text;                 // "24 futures of 14 d"
 };
+LeftOutRows left_out_rows(const LeftOutParts& parts, const std::vector<FunctionMoments>& found, bool at_random,
+                          const Dataset& rows, const Scaling& scaling);
 // Networks are trained again without parts after a second training, which leaves no rows that the model has not seen; up
 // to 50,000 rows, without images.
 bool may_retrain(const FitPlan& plan, std::int64_t rows);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/baseline.h"
 #include "fit/calibrate.h"
 #include "fit/choices.h"
 #include "ick/base/error.h"
@@ -123,12 +124,16 @@ void check_memory(const FitPlan& plan, double free) {
 
 FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options) {
   FitEstimate estimate;
-  estimate.plan = plan_fit(table, formula, options);
+  const bool learns = !options.model.empty() && baseline_named(options.model).learn != nullptr;
+  estimate.plan = learns ? plan_baseline(table, formula, options)
+                         : plan_fit(table, formula_of_model(table, formula, options), options);
   const FitPlan& plan = estimate.plan;
   const FitOptions& o = plan.options;
   estimate.training_rows = count_of(plan.training);
   estimate.validation_rows = count_of(plan.validation);
   estimate.holdout_rows = count_of(plan.holdout);
+
+  if (learns) return estimate;
 
   const Dataset all = open_rows(table, plan.encoder, std::vector<bool>(table.rows, true));
   const std::int64_t some = std::min<std::int64_t>(all.size(), std::max<std::int64_t>(4 * o.batch, 4096));

@@ -339,7 +339,7 @@ void say_constant_columns(const Table& table, FitPlan& plan) {
 
 }  // namespace
 
-FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+FitPlan plan_rows(const Table& table, const Formula& formula, const FitOptions& options) {
   FitPlan plan;
   std::vector<std::string> left_out;
   plan.spec = make_spec(formula, columns_for(formula, table, options, &left_out));
@@ -378,6 +378,15 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
   std::vector<std::string> leveled = plan.spec.level_columns;
   if (likelihood_of(plan.options).has_classes()) leveled.push_back(formula.target);
   keep_levels(table, leveled, plan);
+  if (!left_out.empty()) {
+    plan.remarks.push_back("\".\" leaves out " + join_words(left_out) +
+                           ", by which rows are set apart; a column that the formula names is read all the same");
+  }
+  return plan;
+}
+
+FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+  FitPlan plan = plan_rows(table, formula, options);
   check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));
@@ -390,10 +399,6 @@ FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& o
                            : known ? "no validation rows: intervals are the model's own"
                                    : "no validation rows: the noise comes from rows the model has learned from and is "
                                      "too small, and intervals, which are the model's own, are too narrow");
-  }
-  if (!left_out.empty()) {
-    plan.remarks.push_back("\".\" leaves out " + join_words(left_out) +
-                           ", by which rows are set apart; a column that the formula names is read all the same");
   }
   say_constant_columns(table, plan);
   const double free = free_bytes();

@@ -9,7 +9,7 @@
 #include "ick/base/text.h"
 #include "ick/inference/engine.h"
 #include "predict/chance.h"
-#include "predict/classes.h"
+#include "predict/in_units.h"
 
 namespace ick {
 

@@ -61,27 +61,7 @@ FitHooks hooks_of_fold(const Stage& stage) {
   return hooks;
 }
 
-constexpr std::size_t kTrainings = 5;        // for parts left out
-constexpr std::int64_t kRowsAtRandom = 400;  // of each, that are predicted, where rows are drawn one by one
-
-// A fifth of the rows each, drawn one by one.
-LeftOutParts parts_at_random(const Stage& stage) {
-  const std::int64_t n = stage.training().size();
-  const std::uint64_t seed = stage.options().seed;
-  const std::vector<std::int64_t> order = shuffled(n, seed_for(seed, "fifths"));
-  LeftOutParts parts;
-  parts.cell_of.resize(static_cast<std::size_t>(n));
-  parts.folds.resize(kTrainings);
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t row = order[static_cast<std::size_t>(i)], part = i % static_cast<std::int64_t>(kTrainings);
-    parts.cell_of[static_cast<std::size_t>(row)] = part;
-    std::vector<std::int64_t>& rows = parts.folds[static_cast<std::size_t>(part)].rows;
-    if (std::ssize(rows) < kRowsAtRandom) rows.push_back(row);
-  }
-  parts.text = "folds";
-  for (std::size_t k = 0; k < kTrainings; ++k) parts.folds[k].cells = {static_cast<std::int64_t>(k)};
-  return parts;
-}
+constexpr std::size_t kTrainings = LeftOutParts::kAtRandom;  // for parts left out
 
 }  // namespace
 
@@ -151,7 +131,7 @@ std::optional<Retrained> leave_out_and_train(const Stage& stage, const FunctionP
   Retrained all;
   all.at_random = kind == Split::Kind::random;
   if (all.at_random) {
-    all.parts = parts_at_random(stage);
+    all.parts = parts_at_random(rows.size(), stage.options().seed);
   } else if (std::optional<LeftOutParts> found = stage.left_out_parts(rows, /*futures=*/true, kTrainings)) {
     all.parts = std::move(*found);
   } else {

@@ -158,6 +158,31 @@ std::optional<LeftOutParts> left_out_parts(const Table& table, const Split& spli
   return parts;
 }
 
+std::optional<LeftOutParts> left_out_parts(const Table& table, const FitPlan& plan, const Dataset& rows,
+                                           LeftOutTime time) {
+  const Split& split = *plan.options.validation;
+  if (split.kind == Split::Kind::last) time.horizon = horizon_of(table, plan, time_column_of(table, split));
+  return left_out_parts(table, split, rows, time, seed_for(plan.options.seed, "left out"));
+}
+
+LeftOutParts parts_at_random(std::int64_t rows, std::uint64_t seed) {
+  constexpr std::int64_t kRowsAtRandom = 400;  // of each, that are predicted
+  const std::vector<std::int64_t> order = shuffled(rows, seed_for(seed, "fifths"));
+  LeftOutParts parts;
+  parts.cell_of.resize(static_cast<std::size_t>(rows));
+  parts.folds.resize(std::min(LeftOutParts::kAtRandom, static_cast<std::size_t>(rows)));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t row = order[static_cast<std::size_t>(i)];
+    const auto part = static_cast<std::size_t>(i) % parts.folds.size();
+    parts.cell_of[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(part);
+    std::vector<std::int64_t>& of_part = parts.folds[part].rows;
+    if (std::ssize(of_part) < kRowsAtRandom) of_part.push_back(row);
+  }
+  parts.text = "folds";
+  for (std::size_t k = 0; k < parts.folds.size(); ++k) parts.folds[k].cells = {static_cast<std::int64_t>(k)};
+  return parts;
+}
+
 double horizon_of(const Table& table, const FitPlan& plan, const std::string& column) {
   if (column.empty()) return 0.0;
   const Column& times = table.column(column);

@@ -15,6 +15,8 @@ namespace ick {
 // Parts of a model's own rows that are left out in turn, parameters held, to see how wrong it is where it has not been:
 // whole cells or groups, given all other rows, or futures, given the rows before them.
 struct LeftOutParts {
+  static constexpr std::size_t kAtRandom = 5;  // parts of rows drawn one by one
+
   std::vector<std::int64_t> cell_of;  // of each row, -1 for none
   std::vector<LeftOut> folds;
   std::string text;  // "24 futures of 14 d"
@@ -31,6 +33,12 @@ struct LeftOutTime {
 // In the way in which `split` sets rows apart; none for rows drawn one by one or by a condition, or too few of them.
 std::optional<LeftOutParts> left_out_parts(const Table& table, const Split& split, const Dataset& rows,
                                            LeftOutTime time, std::uint64_t seed);
+
+// The same as a plan says: with its split, horizon and seed.
+std::optional<LeftOutParts> left_out_parts(const Table& table, const FitPlan& plan, const Dataset& rows,
+                                           LeftOutTime time);
+// Rows drawn one by one: a fifth of them each, some of which are predicted.
+LeftOutParts parts_at_random(std::int64_t rows, std::uint64_t seed);
 
 // The length of the futures that a fit is for, in the unit of `column`: what the setting says, or how far the holdout
 // reaches beyond all other rows; 0: not known.

@@ -154,11 +154,9 @@ std::optional<LeftOutParts> Stage::left_out_parts(const Dataset& rows, bool futu
   time.futures = futures;
   if (most > 0) time.most = most;
   if (split.kind == Split::Kind::last) {
-    const std::string column = time_column_of(table_, split);
-    time.horizon = horizon_of(table_, plan_, column);
-    for (const double period : periods(column)) time.period = std::max(time.period, period);
+    for (const double period : periods(time_column_of(table_, split))) time.period = std::max(time.period, period);
   }
-  return ick::left_out_parts(table_, split, rows, time, seed_for(options().seed, "left out"));
+  return ick::left_out_parts(table_, plan_, rows, time);
 }
 
 std::vector<double> Stage::periods(const std::string& column) const { return periods_of(*model_, encoder_, column); }

@@ -4,9 +4,6 @@
 
 namespace ick {
 
-// A gap that training refused is a row that cannot be predicted: it is left out, not a reason to stop.
-Encoder lenient(Encoder encoder);
-
 // The most probable class of each row, and the set of those whose probability is at least 1 - threshold.
 void choose_classes(Prediction& prediction, double threshold);
 

@@ -12,6 +12,7 @@
 #include "likelihood/special.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
+#include "predict/in_units.h"
 
 namespace ick {
 
@@ -30,20 +31,6 @@ std::string unit_of(const Encoder& encoder, const Factor& f) {
 
 bool owns(const Factor& f, const Parameter& parameter) {
   return parameter.first >= f.first_parameter && parameter.first < f.first_parameter + f.parameter_count;
-}
-
-// Which rows have all that is needed: (m) in int64
-at::Tensor complete_rows(const Dataset& rows) { return rows.complete().nonzero().select(1, 0).contiguous(); }
-
-// Values (m) of the rows `index` among n, not a number elsewhere.
-at::Tensor spread_out(const at::Tensor& values, const at::Tensor& index, std::int64_t n) {
-  const at::Tensor all = at::full({n}, std::numeric_limits<double>::quiet_NaN(), at::kDouble);
-  return all.index_copy_(0, index, values);
-}
-
-std::vector<double> to_vector(const at::Tensor& values) {
-  const at::Tensor dense = values.to(at::kDouble).contiguous();
-  return {dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()};
 }
 
 // Uniform numbers that say how large the noise of each row is among all that it could be: independent, or going together
@@ -71,11 +58,6 @@ bool is_scale(const Kernel& kernel, const Parameter& variance) {
     }
   }
   return false;
-}
-
-Encoder lenient(Encoder encoder) {
-  if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
-  return encoder;
 }
 
 std::vector<double> CompositePredictor::observed(const Table& table, const Dataset& rows) const {
@@ -140,26 +122,7 @@ at::Tensor CompositePredictor::noise_variance(const Table& table, const Dataset&
 Prediction CompositePredictor::in_units(const at::Tensor& mean, const at::Tensor& variance,
                                         const at::Tensor& noise_variance, double level,
                                         const at::Tensor& offset) const {
-  if (!(level > 0.0 && level < 1.0)) throw UsageError("the level of an interval must be between 0 and 1");
-  const double width = calibration.half_width(level);
-  const Scaling& scaling = encoder.target_scaling;
-  const Predictive distribution = predictive();
-  Prediction p;
-  const bool shifted = offset.defined() && encoder.offset_in_target();
-  p.location = to_vector((shifted ? mean + offset : mean) * scaling.sd + scaling.mean);
-  p.scale = to_vector((variance + noise_variance).sqrt() * scaling.sd);
-  p.function_sd = to_vector(variance.sqrt() * scaling.sd);
-  for (std::vector<double>* each : {&p.mean, &p.sd, &p.lower, &p.upper}) each->resize(p.location.size());
-  for (std::size_t i = 0; i < p.location.size(); ++i) {
-    const double m = p.location[i], s = p.scale[i];
-    const Moments moments = distribution.moments(m, s);
-    p.mean[i] = moments.mean, p.sd[i] = moments.sd;
-    p.lower[i] = p.upper[i] = std::numeric_limits<double>::quiet_NaN();
-    if (std::isfinite(m) && std::isfinite(s)) {
-      p.lower[i] = distribution.bound(-width, m, s), p.upper[i] = distribution.bound(width, m, s);
-    }
-  }
-  return p;
+  return ick::in_units({encoder, predictive(), calibration}, mean, variance, noise_variance, level, offset);
 }
 
 std::string CompositePredictor::formula() const { return print(spec().formula); }

@@ -37,9 +37,7 @@ Json fitted_json(const CompositePredictor& model) {
   json["amplitude"] = model.posterior->amplitude();
   json["solved_noise"] = model.solved_noise;
   json["spread"] = model.spread;
-  json["calibration_rows"] = model.calibration.rows();
-  json["calibration_blocks"] = model.calibration.blocks();
-  json["calibration_effective"] = model.calibration.effective();
+  calibration_json(model.calibration, json);
   json["support"] = !model.support.empty();
   if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
     json["kept_rows"] = kept.size(0);  // neighbours of the rows to be predicted are among them
@@ -54,8 +52,7 @@ Json fitted_json(const CompositePredictor& model) {
 // What only the posterior needs.
 TensorState posterior_state(const CompositePredictor& model) {
   TensorState state = model.posterior->tensors();
-  if (model.calibration.rows() > 0)
-    state.emplace_back("calibration", at::tensor(model.calibration.scores(), at::kDouble));
+  add_scores(model.calibration, state);
   const TensorState support = support_state(model.support);
   state.insert(state.end(), support.begin(), support.end());
   return state;
@@ -113,17 +110,7 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
   } catch (const DataError& error) {
     damaged(path, error.what());
   }
-  if (const at::Tensor scores = find("calibration"); scores.defined()) {
-    const at::Tensor dense = scores.to(at::kDouble).contiguous();
-    try {
-      model.calibration =
-          Calibration({dense.data_ptr<double>(), dense.data_ptr<double>() + dense.numel()},
-                      json.at("calibration_rows").get<std::int64_t>(),
-                      json.value("calibration_blocks", std::int64_t{0}), json.value("calibration_effective", 0.0));
-    } catch (const UsageError& error) {
-      damaged(path, error.what());
-    }
-  }
+  model.calibration = read_calibration(json, tensors, path);
 }
 
 // Up to format 4 a value that a formula states was where a parameter started.

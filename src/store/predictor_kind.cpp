@@ -11,7 +11,7 @@ namespace {
 
 // The table. A new kind of predictor is a file that derives from Predictor, a file that keeps it, and one line here.
 Registry<PredictorKind>& table() {
-  static Registry<PredictorKind> rows("kind of model", {composite_kind()});
+  static Registry<PredictorKind> rows("kind of model", {composite_kind(), baseline_kind()});
   return rows;
 }
 

@@ -72,6 +72,7 @@ void check_units(const OptionValue& units);       // UsageError for one that doe
 void check_horizon(const OptionValue& horizon);   // UsageError for what is not a length
 std::vector<std::string> likelihood_names();
 std::vector<std::string> posterior_names();
+std::vector<std::string> baseline_names();
 
 }  // namespace detail
 
@@ -79,6 +80,7 @@ std::vector<std::string> posterior_names();
 // Each field has a row in declare(), which is all there is to a new one.
 struct FitOptions {
   std::uint64_t seed = 0;
+  std::string model;                   // a baseline, by name; "": the composite model that the formula is
   std::int64_t members = 0;            // E
   std::string likelihood;              // by name; "": chosen from the target's values
   bool own_kernels = false;            // categorical: each class has kernel parameters of its own
@@ -123,6 +125,12 @@ template <class Table>
 void FitOptions::declare(Table& table) {
   using Self = FitOptions;
   table("seed", &Self::seed, {.text = "Seed of everything random"});
+  table(
+      "model", &Self::model,
+      {.words = {{"composite", std::string()}},
+       .choices = detail::baseline_names,
+       .text = "What is fitted: composite, the networks and kernels of the formula, or a baseline on the columns that "
+               "the formula reads. `ick list baselines` shows them all"});
   table("epochs", &Self::epochs, {.range = {{0, 1e6}}, .text = "Largest number of epochs; 0: chosen from the data"});
   table("members", &Self::members,
         {.range = {{0, 1e5}}, .text = "Number of members of the ensemble; 0: chosen from the data"});

@@ -1,0 +1,64 @@
+#include <ATen/ATen.h>
+
+#include "base/registry.h"
+#include "baseline/kinds.h"
+#include "ick/base/error.h"
+
+namespace ick {
+
+// Each in a file of its own.
+Baseline mean_baseline();
+
+namespace {
+
+// The table. A new baseline is a file like its neighbours and a line above and here.
+const Registry<Baseline>& baseline_table() {
+  static const Registry<Baseline> rows("baseline", {mean_baseline()});
+  return rows;
+}
+
+}  // namespace
+
+std::vector<const Baseline*> baselines() { return baseline_table().all(); }
+const Baseline& baseline_named(std::string_view name) { return baseline_table().named(name); }
+
+std::string why_not(const Baseline& baseline, const BaselineTask& task) {
+  const FitOptions& o = task.plan.options;
+  const Formula& formula = task.plan.spec.formula;
+  if (baseline.learn != nullptr) {
+    const Likelihood& likelihood = likelihood_of(o);
+    if (likelihood.has_classes() && !baseline.classes) return "it is for numbers, and the target is one of classes";
+    if (likelihood.has_classes() && formula.offset.exists()) return "it has no part for offset(...) of classes";
+    if (!likelihood.has_classes() && !likelihood.conjugate) {
+      return "its noise is Gaussian, and this is " + setting("likelihood", o.likelihood);
+    }
+    if (!o.noise_formula.empty()) return "its noise has one size, and " + setting("noise_formula") + " is given";
+  }
+  return baseline.why_not != nullptr ? baseline.why_not(task) : "";
+}
+
+at::Tensor kept_tensor(const TensorState& tensors, std::string_view name, std::int64_t axes) {
+  const at::Tensor found = find_tensor(tensors, name);
+  if (!found.defined() || found.dim() != axes) {
+    throw DataError("the baseline has no \"" + std::string(name) + "\" with " + std::to_string(axes) +
+                    (axes == 1 ? " axis" : " axes"));
+  }
+  return found.to(at::kDouble).contiguous();
+}
+
+at::Tensor weights_or_one(const Dataset& rows) {
+  const at::Tensor weights = rows.row_weights();
+  return weights.defined() ? weights : at::ones({rows.size()}, at::kDouble);
+}
+
+namespace detail {
+
+std::vector<std::string> baseline_names() {
+  std::vector<std::string> names;
+  for (const Baseline* row : baselines()) names.emplace_back(row->name);
+  return names;
+}
+
+}  // namespace detail
+
+}  // namespace ick
