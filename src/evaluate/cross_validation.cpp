@@ -27,9 +27,10 @@ FoldRule chosen_rule(const Table& table, const FitPlan& plan, std::string& reaso
   return rule;
 }
 
-// The likelihood that was chosen on all rows, of which a fold might see too few values to choose the same.
-FitPlan plan_whole(const Table& table, const std::string& formula, const FitOptions& options) {
-  return plan_fit(table, parse_formula(formula), options);
+// Learned from data; 0 where that is not counted.
+std::int64_t parameters_of(const Predictor& model) {
+  const auto* const composite = dynamic_cast<const CompositePredictor*>(&model);
+  return composite != nullptr ? composite->model().trainable() : 0;
 }
 
 bool has_level(const std::vector<std::string>& levels, const Column& column, std::size_t row) {
@@ -88,7 +89,7 @@ UnseenRows unseen_rows(const Predictor& model, const Table& test, const std::vec
 
 FoldPlan plan_folds(const Table& table, const std::string& formula, const FitOptions& options,
                     const FoldOptions& asked) {
-  const FitPlan whole = plan_whole(table, formula, options);
+  const FitPlan whole = plan_rows(table, parse_formula(formula), options);
   FoldPlan plan;
   plan.level = asked.level;
   plan.reason = "as asked";
@@ -132,11 +133,16 @@ FoldPlan plan_folds(const Table& table, const std::string& formula, const FitOpt
 
 FoldedFit plan_fit_in_folds(const Table& table, const std::string& formula, const FitOptions& options,
                             const FoldPlan& plan) {
-  const FitPlan whole = plan_whole(table, formula, options);
-  const FitBytes bytes = bytes_of(whole);
-  FoldedFit fit{print(whole.spec.formula), options,
-                bytes.rows + bytes.member * static_cast<double>(whole.options.members)};
-  fit.options.likelihood = whole.options.likelihood;
+  const Formula parsed = parse_formula(formula);
+  FoldedFit fit{print(parsed), options, 0.0};
+  if (options.model.empty()) {
+    const FitPlan whole = plan_fit(table, parsed, options);
+    const FitBytes bytes = bytes_of(whole);
+    fit.bytes = bytes.rows + bytes.member * static_cast<double>(whole.options.members);
+    fit.options.likelihood = whole.options.likelihood;
+  } else {
+    fit.options.likelihood = plan_rows(table, parsed, options).options.likelihood;
+  }
   fit.options.holdout = Split{};
   if (fit.options.horizon.empty()) fit.options.horizon = plan.horizon;
   return fit;
@@ -154,8 +160,9 @@ FoldResult fit_fold(const Table& table, const FoldedFit& fit, const FoldPlan& pl
   FitHooks hooks;
   hooks.progress = control.progress;
   hooks.interrupted = control.cancelled;
-  const Fit made = fit_model(select_rows(table, fold.training), parse_formula(fit.formula), options, hooks);
-  const Predictor& model = made.model;
+  const PredictorFit made =
+      fit_predictor(select_rows(table, fold.training), parse_formula(fit.formula), options, hooks);
+  const Predictor& model = *made.model;
   const std::vector<std::int64_t> rows = known_rows(table, fold.test, model);
   if (rows.empty()) {
     throw DataError("fold \"" + fold.name +
@@ -167,7 +174,7 @@ FoldResult fit_fold(const Table& table, const FoldedFit& fit, const FoldPlan& pl
   result.fold = number;
   result.unseen = unseen_rows(model, select_rows(table, rows), rows, plan.level);
   result.not_scored = std::ssize(fold.test) - std::ssize(result.unseen.rows);
-  result.parameters = made.model.model().trainable();
+  result.parameters = parameters_of(model);
   result.seconds = watch.seconds();
   return result;
 }

@@ -48,8 +48,8 @@ struct FoldPlan {
   std::vector<Message> remarks;  // sentences: rows that take no part
 };
 
-// `formula` and `options` decide on a rule that was not asked for, and which column is the target. Rows of the holdout
-// take no part. UsageError and DataError as make_folds has them, and for a formula that the table cannot serve.
+// `formula` and `options` decide on a rule that was not asked for, and which column is the target; which baseline
+// options.model names has no part in it. Rows of the holdout take none, either. UsageError and DataError as make_folds has them, and for a formula that the table cannot serve.
 FoldPlan plan_folds(const Table& table, const std::string& formula, const FitOptions& options = {},
                     const FoldOptions& folds = {});
 
@@ -59,6 +59,7 @@ struct FoldedFit {
   FitOptions options;
   double bytes = 0.0;  // that a fit of the whole table takes, about
 };
+// The likelihood is chosen on all rows: a fold may see too few values to choose the same.
 FoldedFit plan_fit_in_folds(const Table& table, const std::string& formula, const FitOptions& options,
                             const FoldPlan& plan);
 
