@@ -15,39 +15,11 @@
 #include "ick/fit/fit.h"
 #include "ick/kernel/table.h"
 #include "inference/left_out.h"
+#include "train/roles.h"
 
 namespace ick {
 
 namespace {
-
-template <class Visit>
-void each_kernel(const ModelSpec& spec, Visit visit) {
-  for (const TermSpec& term : spec.terms) {
-    for (const KernelProduct& product : term.kernels) {
-      for (const KernelSpec& kernel : product) visit(kernel);
-    }
-  }
-}
-
-// Whatever its case.
-bool is_one_of(const std::string& column, const std::vector<std::string>& names) {
-  std::string lower = column;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return contains(names, lower);
-}
-
-const std::vector<std::string> kSouthToNorth = {"lat", "latitude", "northing"};
-const std::vector<std::string> kWestToEast = {"lon", "lng", "long", "longitude", "easting"};
-
-bool names_a_place(const std::string& column) {
-  return is_one_of(column, kSouthToNorth) || is_one_of(column, kWestToEast);
-}
-
-bool measures_time(const Column& column, const FitOptions& options) {
-  const auto unit = options.units.find(column.info.name);
-  return column.info.type == ColumnType::time || (unit != options.units.end() && is_time_unit(unit->second));
-}
 
 // By which rows can be ordered: a number in each of them, and not a few numbers only.
 bool orders(const Column& column, const std::vector<bool>& rows) {
@@ -82,7 +54,8 @@ struct TimesAndPlaces {
       for (const std::string& name : kernel.columns) {
         if (time.empty() && measures_time(table.column(name), options)) time = name;
         if (name == time) reaches_ahead = reaches_ahead || !forgets(kernel);
-        if ((kernel.sphere || names_a_place(name)) && !contains(places, name)) places.push_back(name);
+        if ((kernel.sphere || (names_north(name) || names_east(name))) && !contains(places, name))
+          places.push_back(name);
       }
     });
     kernel_on_time = !time.empty(), kernel_on_places = places.size() >= 2;
@@ -91,8 +64,8 @@ struct TimesAndPlaces {
       const std::string& name = column.info.name;
       if (name == spec.formula.target || !orders(column, rows)) continue;
       if (time.empty() && measures_time(column, options)) time = name;
-      if (south_to_north.empty() && is_one_of(name, kSouthToNorth)) south_to_north = name;
-      if (west_to_east.empty() && is_one_of(name, kWestToEast)) west_to_east = name;
+      if (south_to_north.empty() && names_north(name)) south_to_north = name;
+      if (west_to_east.empty() && names_east(name)) west_to_east = name;
     }
     if (kernel_on_places) return;
     places.clear();
