@@ -1,5 +1,9 @@
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include "base/registry.h"
 #include "baseline/kinds.h"
 #include "ick/base/error.h"
@@ -8,12 +12,20 @@ namespace ick {
 
 // Each in a file of its own.
 Baseline mean_baseline();
+Baseline seasonal_baseline();
+Baseline last_season_baseline();
+Baseline inverse_distance_baseline();
+Baseline ridge_baseline();
+Baseline forest_baseline();
+Baseline boosting_baseline();
 
 namespace {
 
 // The table. A new baseline is a file like its neighbours and a line above and here.
 const Registry<Baseline>& baseline_table() {
-  static const Registry<Baseline> rows("baseline", {mean_baseline()});
+  static const Registry<Baseline> rows(
+      "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
+                   ridge_baseline(), forest_baseline(), boosting_baseline()});
   return rows;
 }
 
@@ -44,6 +56,17 @@ at::Tensor kept_tensor(const TensorState& tensors, std::string_view name, std::i
                     (axes == 1 ? " axis" : " axes"));
   }
   return found.to(at::kDouble).contiguous();
+}
+
+void refuse_kept(std::string_view name) {
+  throw DataError("the baseline's \"" + std::string(name) + "\" makes no sense");
+}
+
+std::vector<double> kept_numbers(const TensorState& tensors, std::string_view name, std::int64_t count) {
+  const std::vector<double> found = numbers_of(kept_tensor(tensors, name));
+  const bool finite = std::all_of(found.begin(), found.end(), [](double each) { return std::isfinite(each); });
+  if (!finite || (count >= 0 && std::ssize(found) != count)) refuse_kept(name);
+  return found;
 }
 
 at::Tensor weights_or_one(const Dataset& rows) {

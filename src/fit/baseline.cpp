@@ -12,6 +12,7 @@
 #include "fit/calibrate.h"
 #include "fit/noise.h"
 #include "ick/base/error.h"
+#include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/baseline/predictor.h"
 #include "ick/fit/baselines.h"
@@ -88,7 +89,6 @@ class BaselineFit {
   }
 
   Rule learn(const Encoder& encoder, const Dataset& rows, const Dataset* validation, const BaselineRule* chosen) const {
-    if (hooks_.interrupted && hooks_.interrupted()) throw Interrupted("the fit was interrupted");
     return baseline_.learn({task_, encoder, rows, validation, chosen});
   }
 
@@ -110,8 +110,7 @@ class BaselineFit {
     std::vector<FunctionMoments> found(folds.size());
     // Cells go in turn to as many trainings as there may be; of futures each has its own past.
     const std::size_t trainings = std::min(static_cast<std::size_t>(baseline_.trainings), folds.size());
-    for (std::size_t k = 0; k < trainings; ++k) {
-      say("left-out part " + std::to_string(k + 1) + " of " + std::to_string(trainings));
+    const auto train = [&](std::size_t k) {
       std::set<std::int64_t> cells;
       for (std::size_t f = k; f < folds.size(); f += trainings) {
         cells.insert(folds[f].cells.begin(), folds[f].cells.end());
@@ -125,8 +124,23 @@ class BaselineFit {
         const at::Tensor mean = own->at(rows.select(at::tensor(folds[f].rows, at::kLong)));
         found[f] = {mean, at::zeros_like(mean)};
       }
+    };
+    if (baseline_.side_by_side && workers() > 1) {
+      say(std::to_string(trainings) + " left-out parts");
+      parallel(static_cast<int>(trainings), [&](int k, int) { train(static_cast<std::size_t>(k)); });
+      stop_if_asked();
+      return left_out_rows(*parts, found, at_random, rows, encoder.target_scaling);
+    }
+    for (std::size_t k = 0; k < trainings; ++k) {
+      say("left-out part " + std::to_string(k + 1) + " of " + std::to_string(trainings));
+      stop_if_asked();
+      train(k);
     }
     return left_out_rows(*parts, found, at_random, rows, encoder.target_scaling);
+  }
+
+  void stop_if_asked() const {
+    if (hooks_.interrupted && hooks_.interrupted()) throw Interrupted("the fit was interrupted");
   }
 
   void say(const std::string& phase) const {
@@ -235,6 +249,7 @@ PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitO
                           const FitHooks& hooks) {
   const Stopwatch watch;
   const ThreadScope threads(options.threads);
+  use_torch_threads(1);  // the same to the last bit for any number of them
   const at::NoGradGuard no_grad;
   if (hooks.ranks != nullptr) {
     throw UsageError(setting("model", options.model) +
@@ -255,6 +270,7 @@ PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitO
   model->encoder = fit.encoder_of(plan.training);
   Dataset rows = fit.open(model->encoder, plan.training, &report.notes);
   fit.say("train");
+  fit.stop_if_asked();
   std::optional<Dataset> unseen;
   if (validated) unseen = fit.open(model->encoder, plan.validation);
   const Rule first = fit.learn(model->encoder, rows, unseen ? &*unseen : nullptr, nullptr);
@@ -266,6 +282,7 @@ PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitO
   if (validated && !classes) validation = predicted(*first, *unseen, model->encoder.target_scaling);
   if (plan.options.refit == Refit::yes) {
     fit.say("refit");
+    fit.stop_if_asked();
     const std::vector<bool> all = either(plan.training, plan.validation);
     model->encoder = fit.encoder_of(all);
     rows = fit.open(model->encoder, all);

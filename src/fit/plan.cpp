@@ -16,24 +16,11 @@
 #include "ick/kernel/table.h"
 #include "ick/table/place_names.h"
 #include "inference/left_out.h"
+#include "train/roles.h"
 
 namespace ick {
 
 namespace {
-
-template <class Visit>
-void each_kernel(const ModelSpec& spec, Visit visit) {
-  for (const TermSpec& term : spec.terms) {
-    for (const KernelProduct& product : term.kernels) {
-      for (const KernelSpec& kernel : product) visit(kernel);
-    }
-  }
-}
-
-bool measures_time(const Column& column, const FitOptions& options) {
-  const auto unit = options.units.find(column.info.name);
-  return column.info.type == ColumnType::time || (unit != options.units.end() && is_time_unit(unit->second));
-}
 
 // By which rows can be ordered: a number in each of them, and not a few numbers only.
 bool orders(const Column& column, const std::vector<bool>& rows) {

@@ -49,6 +49,8 @@ struct Baseline {
   bool classes = false;         // serves targets of classes, too
   std::int64_t trainings = 24;  // again, at most, without parts of the rows, to calibrate intervals
 
+  bool side_by_side = false;  // these may run at once: what they compute does not depend on threads
+
   // Why it cannot serve, a half sentence; empty where it can. Null: it always can.
   std::string (*why_not)(const BaselineTask& task) = nullptr;
 

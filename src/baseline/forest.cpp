@@ -1,0 +1,73 @@
+#include <ATen/ATen.h>
+
+#include "baseline/kinds.h"
+#include "baseline/trees.h"
+#include "ick/base/seed.h"
+
+// A random forest (Breiman 2001) as XGBoost grows one: a single round of many trees, each on a part of the rows, with a
+// part of the columns at each split. Leaves are means of the target, so that of classes each has a forest of its own for
+// 1 where a row is of that class, else 0.
+namespace ick {
+
+namespace {
+
+constexpr int kForestTrees = 500;
+
+Trees grow_forest(const TreeRows& rows, std::uint64_t seed) {
+  Trees trees({{"tree_method", "hist"},
+               {"objective", "reg:squarederror"},
+               {"base_score", "0"},
+               {"num_parallel_tree", std::to_string(kForestTrees)},
+               {"learning_rate", "1"},
+               {"subsample", "0.632"},  // of a bootstrap's rows so many are different
+               {"colsample_bynode", "0.5"},
+               {"max_depth", "20"},
+               {"min_child_weight", "3"},
+               {"lambda", "0"},
+               {"seed", std::to_string(seed_for(seed, "forest") >> 33)}},
+              rows);
+  trees.add_round(rows);
+  return trees;
+}
+
+at::Tensor forest_of(const std::vector<at::Tensor>& found) {
+  if (found.size() == 1) return found[0];
+  // as if each forest had one more tree, that shares itself out among all classes
+  const double trees = kForestTrees, classes = static_cast<double>(found.size());
+  const at::Tensor shares = at::stack(found, 1).clamp(0.0, 1.0) * trees + 1.0 / classes;
+  return shares / shares.sum(1, true);
+}
+
+std::shared_ptr<const BaselineRule> learn_forest(const BaselineTraining& training) {
+  const at::Tensor calendar = calendar_of(training.task, training.encoder);
+  const at::Tensor values = tree_values(training.rows, calendar), y = training.rows.targets();
+  const at::Tensor weights = weights_or_one(training.rows);
+  const std::uint64_t seed = training.task.plan.options.seed;
+  std::vector<Trees> forests;
+  const std::int64_t classes = std::ssize(training.encoder.classes);
+  if (classes == 0) forests.push_back(grow_forest({values, y, weights}, seed));
+  for (std::int64_t c = 0; c < classes; ++c) forests.push_back(grow_forest({values, y.eq(c), weights}, seed));
+  return std::make_shared<TreesRule>(std::move(forests), calendar, forest_of);
+}
+
+std::shared_ptr<const BaselineRule> restore_forest(const TensorState& tensors, const Encoder& encoder) {
+  return restore_trees(tensors, encoder, forest_of);
+}
+
+}  // namespace
+
+Baseline forest_baseline() {
+  Baseline row;
+  row.name = "forest";
+  row.text = "random forest of 500 trees on all columns of the formula, levels as 0/1 numbers, by XGBoost";
+  row.classes = true;
+  row.trainings = 5;
+  row.side_by_side = true;
+  row.why_not = why_not_columns;
+  row.read = read_tree_columns;
+  row.learn = learn_forest;
+  row.restore = restore_forest;
+  return row;
+}
+
+}  // namespace ick
