@@ -20,7 +20,6 @@ constexpr std::size_t kMostCandidates = 40;  // of each size and form that are l
 constexpr std::size_t kFewestCombined = 40;
 constexpr std::size_t kRowsOfAGlance = 2000;
 constexpr int kRearrangements = 30;
-constexpr double kClock = 0.99;  // rank correlation with a time
 constexpr double kGlance = 0.9;  // R2 at few rows of what is worth all rows
 
 using Matrix = std::vector<std::vector<double>>;  // (columns, rows)
@@ -259,16 +258,16 @@ std::optional<Combination> learn(const CombinationSearch& search, const Space& s
   found.weights = ascending_weights(space, subset, end);
   if (found.weights.empty()) return std::nullopt;
   for (const std::size_t column : subset) found.columns.push_back(space.columns[column]);
-  if (!space.product) {
-    const double first = found.weights.front();
-    for (double& weight : found.weights) weight /= first;
+  // Any multiple has the same order. Of exponents the least is 1, so that those of a / b^2 are whole.
+  double unit = found.weights.front();
+  if (space.product) {
+    for (const double weight : found.weights) unit = std::min(std::abs(unit), std::abs(weight));
   }
+  if (unit == 0.0) return std::nullopt;
+  for (double& weight : found.weights) weight /= unit;
   const std::vector<double> u = ranks_of(values_of(search, found, half, rows));
   const std::vector<double> y = ranks_of(std::span(search.target).subspan(half, rows - half));
   found.r2 = curve_r2(u, y);
-  for (const std::vector<double>& clock : search.clocks) {
-    if (runs_with(u, std::span(clock).subspan(half, rows - half))) return std::nullopt;
-  }
   return found;
 }
 
@@ -286,12 +285,6 @@ double plain(double weight) {
 }
 
 }  // namespace
-
-bool runs_with(std::span<const double> x, std::span<const double> y) {
-  std::vector<double> a = ranks_of(x), b = ranks_of(y);
-  standardise(a), standardise(b);
-  return std::abs(dot(a, b)) >= kClock;
-}
 
 std::vector<Combination> find_combinations(const CombinationSearch& search) {
   const std::size_t rows = search.target.size();
@@ -321,7 +314,7 @@ std::vector<Combination> find_combinations(const CombinationSearch& search) {
         if (!glance || glance->r2 < kGlance) continue;
         const auto whole = learn(search, space, subset, rows);
         if (!whole || whole->r2 < search.least) continue;
-        double best = 0.0;
+        double best = search.known;
         for (const std::size_t column : named) best = std::max(best, search.single[column]);
         if (1.0 - whole->r2 < 0.5 * (1.0 - best)) good.push_back(*whole);
       }
