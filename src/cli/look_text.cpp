@@ -373,8 +373,8 @@ std::string formula_text(const TableLook& page) {
 }  // namespace
 
 std::string look_text(const TableLook& page, const std::string& name) {
-  std::string text =
-      fmt::format("{}: {}, {}\n\n", on_one_line(name), counted(page.rows, "row"), counted(std::ssize(page.columns), "column"));
+  std::string text = fmt::format("{}: {}, {}\n\n", on_one_line(name), counted(page.rows, "row"),
+                                 counted(std::ssize(page.columns), "column"));
   text += columns_text(page) + "\n";
   if (page.examined < page.rows) {
     text += paragraph("seen", fmt::format("distinct values, times, places, groups and equal rows: of the first {}",
