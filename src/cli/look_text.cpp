@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ick/base/text.h"
+#include "ick/formula/expression.h"
 #include "ick/table/time.h"
 
 namespace ick {
@@ -18,7 +19,8 @@ namespace {
 constexpr std::size_t kPageWidth = 100, kLabelWidth = 10;
 constexpr std::size_t kMostListed = 30;  // columns: more are summed up
 constexpr std::size_t kNameWidth = 26;
-constexpr std::size_t kMostNames = 12;  // of columns in one sentence
+constexpr std::size_t kMostNames = 12;   // of columns in one sentence
+constexpr std::size_t kMostInTerm = 24;  // of columns in one term
 
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "") {
   const std::string digits = std::to_string(std::abs(count));
@@ -67,7 +69,8 @@ std::string on_one_line(std::string text) {
 }
 
 // "label     text", wrapped between words.
-std::string paragraph(const std::string& label, const std::string& text) {
+std::string paragraph(const std::string& label, const std::string& said) {
+  const std::string text = on_one_line(said);
   std::string out, line = padded(label, kLabelWidth);
   bool begun = false;
   for (std::size_t first = 0; first < text.size();) {
@@ -127,6 +130,7 @@ std::string duration_text(double days) {
 std::string range_text(const ColumnLook& column) {
   constexpr double kSkewed = 1.0;
   const ValueRange& r = *column.range;
+  if (r.low == r.high) return value_of(r.low, column.type);
   std::string text = value_of(r.low, column.type) + " to " + value_of(r.high, column.type);
   if (column.type == ColumnType::time || column.role == ColumnRole::identifier || column.distinct < 3) return text;
   text += ", median " + value_of(r.median, column.type);
@@ -149,7 +153,7 @@ std::string levels_text(const ColumnLook& column, std::size_t width) {
 }
 
 std::string values_text(const ColumnLook& column, std::size_t width) {
-  if (column.role == ColumnRole::empty) return "no value in any row";
+  if (column.distinct == 0) return "no value in any row";
   const std::string note = column.note.empty() ? "" : "; " + column.note;
   if (column.role == ColumnRole::constant) {
     return "always " + (column.range ? value_of(column.range->low, column.type)
@@ -260,9 +264,10 @@ std::string leak_line(const LeakLook& leak, const std::string& target) {
                                             : target + " is nearly a function of " + leak.expression;
   // Rounded down: 1 would say that nothing is left.
   const double score = std::floor(1e4 * leak.score) / 1e4;
-  return fmt::format("suspected: {} ({} {} on rows left out)", what,
-                     leak.classes ? "classes told beyond the most frequent" : "R2 of ranks",
-                     leak.classes ? fmt::format("{:.2f}%", 100.0 * score) : fmt::format("{:.4f}", score));
+  const std::string how_nearly =
+      leak.classes ? fmt::format("{:.2f}% of the classes beyond the most frequent one are told", 100.0 * score)
+                   : fmt::format("R2 of ranks {:.4f}", score);
+  return fmt::format("suspected: {} ({}, on rows left out)", what, how_nearly);
 }
 
 std::string leaks_text(const TableLook& page) {
@@ -277,7 +282,7 @@ std::string leaks_text(const TableLook& page) {
   }
   if (page.leaks.empty()) {
     return paragraph("leaks", fmt::format("none suspected: no column, and no sum or product of two or three, is nearly "
-                                          "{} (R2 below {} on rows left out)",
+                                          "{} (R2 of ranks below {}, on rows left out)",
                                           page.target, kLeakScore));
   }
   constexpr std::size_t kMostLeaks = 5;
@@ -347,10 +352,19 @@ std::string formula_text(const TableLook& page) {
   if (!levels.empty()) add("levels", listed_terms(levels));
   if (!images.empty()) add("images", listed_terms(images));
   if (!numbers.empty()) {
-    const bool many = numbers.size() > kMostNames;
-    add("numbers", fmt::format("mlp({}){}, or one by one: linear({}), rbf({})", many ? "." : listed_terms(numbers),
-                               many ? fmt::format(" of {}", counted(std::ssize(numbers), "column")) : "",
-                               numbers.front(), numbers.front()));
+    const auto term = [](const std::string& name, const std::vector<std::string>& columns) {
+      Call call;
+      call.name = name;
+      call.columns = columns;
+      return print(call);
+    };
+    std::string all = term("mlp", numbers);
+    if (numbers.size() > kMostInTerm) {
+      const std::string few = term("mlp", {numbers[0], numbers[1]});
+      all = fmt::format("{}, ...) of {}", few.substr(0, few.size() - 1), counted(std::ssize(numbers), "column"));
+    }
+    add("numbers",
+        fmt::format("{}, or one by one: {}, {}", all, term("linear", {numbers[0]}), term("rbf", {numbers[0]})));
   }
   if (!unread.empty()) add("no term", names_text(unread));
   return text;
@@ -359,8 +373,8 @@ std::string formula_text(const TableLook& page) {
 }  // namespace
 
 std::string look_text(const TableLook& page, const std::string& name) {
-  std::string text =
-      fmt::format("{}: {}, {}\n\n", name, counted(page.rows, "row"), counted(std::ssize(page.columns), "column"));
+  std::string text = fmt::format("{}: {}, {}\n\n", on_one_line(name), counted(page.rows, "row"),
+                                 counted(std::ssize(page.columns), "column"));
   text += columns_text(page) + "\n";
   if (page.examined < page.rows) {
     text += paragraph("seen", fmt::format("distinct values, times, places, groups and equal rows: of the first {}",

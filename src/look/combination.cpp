@@ -14,13 +14,12 @@
 namespace ick::detail {
 namespace {
 
-constexpr std::size_t kMost = 3;             // columns of a combination
+constexpr std::size_t kMostTogether = 3;     // columns of a combination
 constexpr std::size_t kMostColumns = 100;    // 161,700 triples
 constexpr std::size_t kMostCandidates = 40;  // of each size and form that are looked at more closely
 constexpr std::size_t kFewestCombined = 40;
 constexpr std::size_t kRowsOfAGlance = 2000;
 constexpr int kRearrangements = 30;
-constexpr double kClock = 0.99;  // rank correlation with a time
 constexpr double kGlance = 0.9;  // R2 at few rows of what is worth all rows
 
 using Matrix = std::vector<std::vector<double>>;  // (columns, rows)
@@ -40,9 +39,10 @@ double dot(std::span<const double> a, std::span<const double> b) {
 }
 
 // w with C w = c, for up to three standardised columns, by Cholesky's factor; none where they are one another's sum.
-std::optional<std::array<double, kMost>> solve(const std::array<std::array<double, kMost>, kMost>& c_matrix,
-                                               std::array<double, kMost> w, std::size_t size) {
-  std::array<std::array<double, kMost>, kMost> l = {};
+std::optional<std::array<double, kMostTogether>> solve(
+    const std::array<std::array<double, kMostTogether>, kMostTogether>& c_matrix, std::array<double, kMostTogether> w,
+    std::size_t size) {
+  std::array<std::array<double, kMostTogether>, kMostTogether> l = {};
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       double rest = c_matrix[i][j];
@@ -67,9 +67,9 @@ struct Correlations {
   Matrix among;
   std::vector<double> with_y;
 
-  std::optional<std::array<double, kMost>> weights(const Subset& subset) const {
-    std::array<std::array<double, kMost>, kMost> c = {};
-    std::array<double, kMost> right = {};
+  std::optional<std::array<double, kMostTogether>> weights(const Subset& subset) const {
+    std::array<std::array<double, kMostTogether>, kMostTogether> c = {};
+    std::array<double, kMostTogether> right = {};
     for (std::size_t i = 0; i < subset.size(); ++i) {
       right[i] = with_y[subset[i]];
       for (std::size_t j = 0; j < subset.size(); ++j) c[i][j] = among[subset[i]][subset[j]];
@@ -186,14 +186,14 @@ std::vector<double> ascending_weights(const Space& space, const Subset& subset, 
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return space.target[a] < space.target[b]; });
   std::vector<double> y(space.target.begin(), space.target.begin() + static_cast<std::ptrdiff_t>(end));
-  std::array<std::array<double, kMost>, kMost> c = {};
+  std::array<std::array<double, kMostTogether>, kMostTogether> c = {};
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j < size; ++j) c[i][j] = dot(x[i], x[j]);
   }
-  std::array<double, kMost> w = {};
+  std::array<double, kMostTogether> w = {};
   for (int turn = 0; turn < kRearrangements; ++turn) {
     standardise(y);
-    std::array<double, kMost> right = {};
+    std::array<double, kMostTogether> right = {};
     for (std::size_t i = 0; i < size; ++i) right[i] = dot(x[i], y);
     const auto next = solve(c, right, size);
     if (!next) return {};
@@ -259,16 +259,16 @@ std::optional<Combination> learn(const CombinationSearch& search, const Space& s
   found.weights = ascending_weights(space, subset, end);
   if (found.weights.empty()) return std::nullopt;
   for (const std::size_t column : subset) found.columns.push_back(space.columns[column]);
-  if (!space.product) {
-    const double first = found.weights.front();
-    for (double& weight : found.weights) weight /= first;
+  // Any multiple has the same order. Of exponents the least is 1, so that those of a / b^2 are whole.
+  double unit = found.weights.front();
+  if (space.product) {
+    for (const double weight : found.weights) unit = std::min(std::abs(unit), std::abs(weight));
   }
+  if (unit == 0.0) return std::nullopt;
+  for (double& weight : found.weights) weight /= unit;
   const std::vector<double> u = ranks_of(values_of(search, found, half, rows));
   const std::vector<double> y = ranks_of(std::span(search.target).subspan(half, rows - half));
   found.r2 = curve_r2(u, y);
-  for (const std::vector<double>& clock : search.clocks) {
-    if (runs_with(u, std::span(clock).subspan(half, rows - half))) return std::nullopt;
-  }
   return found;
 }
 
@@ -287,12 +287,6 @@ double plain(double weight) {
 
 }  // namespace
 
-bool runs_with(std::span<const double> x, std::span<const double> y) {
-  std::vector<double> a = ranks_of(x), b = ranks_of(y);
-  standardise(a), standardise(b);
-  return std::abs(dot(a, b)) >= kClock;
-}
-
 std::vector<Combination> find_combinations(const CombinationSearch& search) {
   const std::size_t rows = search.target.size();
   if (rows < kFewestCombined) return {};
@@ -310,7 +304,7 @@ std::vector<Combination> find_combinations(const CombinationSearch& search) {
                        [&](const auto& each) { return includes_all(subset, each.columns); });
   };
   const Space spaces[] = {space_of(search, columns, false), space_of(search, columns, true)};
-  for (std::size_t size = 2; size <= kMost; ++size) {
+  for (std::size_t size = 2; size <= kMostTogether; ++size) {
     std::vector<Combination> good;
     for (const Space& space : spaces) {
       for (const Subset& subset : candidates(space, size)) {
@@ -321,7 +315,7 @@ std::vector<Combination> find_combinations(const CombinationSearch& search) {
         if (!glance || glance->r2 < kGlance) continue;
         const auto whole = learn(search, space, subset, rows);
         if (!whole || whole->r2 < search.least) continue;
-        double best = 0.0;
+        double best = search.known;
         for (const std::size_t column : named) best = std::max(best, search.single[column]);
         if (1.0 - whole->r2 < 0.5 * (1.0 - best)) good.push_back(*whole);
       }

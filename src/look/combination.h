@@ -9,7 +9,7 @@ namespace ick::detail {
 // Two or three columns as one number: sum_j weight_j x_j, or prod_j |x_j|^weight_j with the sign of the product.
 struct Combination {
   std::vector<std::size_t> columns;  // ascending
-  std::vector<double> weights;       // the first of a sum is 1
+  std::vector<double> weights;       // the first of a sum is 1, and the least of a product 1 or -1
   bool product = false;
   double r2 = 0.0;  // of the ranks of y, by a curve of the combination, on rows left out
 };
@@ -18,12 +18,9 @@ struct CombinationSearch {
   std::vector<std::vector<double>> columns;  // numbers; rows in an order of no meaning
   std::vector<double> single;                // R2 of each column alone
   std::vector<double> target;
-  std::vector<std::vector<double>> clocks;  // a combination that runs with one of them only tells the time
-  double least = 0.0;                       // R2 of what is found
+  double known = 0.0;  // R2 of what tells y without these columns
+  double least = 0.0;  // R2 of what is found
 };
-
-// Whether y goes up, or down, all along with x.
-bool runs_with(std::span<const double> x, std::span<const double> y);
 
 // Combinations y is nearly an ascending or descending function of, the best of overlapping ones, best first. A column
 // counts where leaving it out would double what is left unexplained.

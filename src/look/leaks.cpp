@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "combination.h"
@@ -25,11 +26,7 @@ class LeakSearch {
       if (std::ssize(rows_) == kMostRowsOfLeaks) break;
       if (!std::isnan(target_.values[static_cast<std::size_t>(row)])) rows_.push_back(row);
     }
-    // Numbers that go with the time, or with the order of rows, tell how the target went: no secret.
-    add_clock(std::vector<double>(rows_.begin(), rows_.end()));
-    for (const Column& column : table.columns) {
-      if (column.info.type == ColumnType::time && &column != &target_) add_clock(values(column));
-    }
+    known_ = score_of_clocks();
   }
 
   std::vector<LeakLook> search() {
@@ -61,21 +58,40 @@ class LeakSearch {
     return all;
   }
 
-  // A table sorted by its target has no order of its own.
-  void add_clock(std::vector<double> clock) {
-    std::vector<double> x, y;
+  // What time alone tells: a target that changes slowly is nearly a function of it, and so it is of whatever goes with
+  // the time. Rows without a column of times may be in their order, unless they are sorted by the target.
+  double score_of_clocks() const {
+    double best = 0.0;
+    const bool classes = target_.info.type == ColumnType::category;
     const std::vector<double> target = values(target_);
-    for (std::size_t i = 0; i < clock.size(); ++i) {
-      if (std::isnan(clock[i])) return;
+    const auto see = [&](const std::vector<double>& clock) {
+      std::vector<double> x, y;
+      for (std::size_t i = 0; i < clock.size(); ++i) {
+        if (std::isnan(clock[i])) continue;
+        x.push_back(clock[i]);
+        y.push_back(target[i]);
+      }
+      if (x.size() < kFewestPairs) return;
+      best =
+          std::max(best, classes ? nearest_gain(ranks_of(x), codes_of_numbers(y)) : curve_r2(ranks_of(x), ranks_of(y)));
+    };
+    for (const Column& column : table_.columns) {
+      if (column.info.type == ColumnType::time && &column != &target_) see(values(column));
     }
-    if (!runs_with(clock, target)) clocks_.push_back(std::move(clock));
+    const bool ascending = std::is_sorted(target_.values.begin(), target_.values.end());
+    const bool descending = std::is_sorted(target_.values.begin(), target_.values.end(), std::greater<>());
+    if (!classes && !ascending && !descending) see(std::vector<double>(rows_.begin(), rows_.end()));
+    return best;
+  }
+
+  static std::vector<std::uint32_t> codes_of_numbers(const std::vector<double>& numbers) {
+    return {numbers.begin(), numbers.end()};
   }
 
   // The rows that have both values.
   struct Both {
     std::vector<double> x, y;
     std::vector<std::uint32_t> x_codes;
-    std::vector<std::size_t> at;  // among rows_
   };
   Both both(const Column& column) const {
     Both both;
@@ -89,7 +105,6 @@ class LeakSearch {
       if (is_text) some.text.push_back(column.text[row]);
       numbers.push_back(is_text ? 0.0 : column.values[row]);
       both.y.push_back(target_.values[row]);
-      both.at.push_back(i);
     }
     some.values = numbers;
     both.x = std::move(numbers);
@@ -97,39 +112,31 @@ class LeakSearch {
     return both;
   }
 
-  bool is_clock(const Both& both) const {
-    return std::any_of(clocks_.begin(), clocks_.end(), [&](const std::vector<double>& clock) {
-      std::vector<double> times;
-      for (const std::size_t i : both.at) times.push_back(clock[i]);
-      return runs_with(both.x, times);
-    });
-  }
+  bool is_leak(double score) const { return score >= kLeakScore && 1.0 - score < 0.5 * (1.0 - known_); }
 
   void judge(const Column& column, const ColumnLook& look) {
     const Both b = both(column);
     const bool levels = look.role != ColumnRole::number, classes = target_.info.type == ColumnType::category;
     if (b.x.size() < kFewestPairs) return;
-    if (!levels && is_clock(b)) return;
     std::vector<std::uint32_t> y_codes;
-    if (classes) {
-      for (const double code : b.y) y_codes.push_back(static_cast<std::uint32_t>(code));
-    }
+    if (classes) y_codes = codes_of_numbers(b.y);
     const std::vector<double> y = ranks_of(b.y),
                               x = levels ? std::vector<double>(b.x_codes.begin(), b.x_codes.end()) : ranks_of(b.x);
     const double ahead = classes ? nearest_gain(x, y_codes) : levels ? level_r2(b.x_codes, y) : curve_r2(x, y);
     if (!levels) tried_.push_back({&column, ahead});
-    if (ahead >= kLeakScore) return add({look.name}, look.name, false, classes, ahead, b.x.size());
+    if (is_leak(ahead)) return add({look.name}, look.name, false, classes, ahead, b.x.size());
     const bool few = levels ? look.distinct <= static_cast<std::int64_t>(kMostClasses) : look.distinct <= kFewValues;
     const double back = few       ? nearest_gain(y, b.x_codes)
                         : levels  ? 0.0
                         : classes ? level_r2(y_codes, x)
                                   : curve_r2(y, x);
-    if (back >= kLeakScore) add({look.name}, look.name, true, few, back, b.x.size());
+    if (is_leak(back)) add({look.name}, look.name, true, few, back, b.x.size());
   }
 
   void combine() {
     CombinationSearch search;
     search.least = kLeakScore;
+    search.known = known_;
     std::vector<const Column*> columns;
     std::vector<std::string> names;
     std::vector<bool> complete(rows_.size(), true);
@@ -149,13 +156,6 @@ class LeakSearch {
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (complete[i]) kept.push_back(rows_[i]);
-    }
-    for (std::vector<double>& clock : clocks_) {
-      std::vector<double> some;
-      for (std::size_t i = 0; i < rows_.size(); ++i) {
-        if (complete[i]) some.push_back(clock[i]);
-      }
-      search.clocks.push_back(std::move(some));
     }
     rows_ = std::move(kept);
     if (rows_.empty()) return;
@@ -181,9 +181,9 @@ class LeakSearch {
   const Table& table_;
   const TableLook& page_;
   const Column& target_;
-  std::vector<std::int64_t> rows_;  // in an order of no meaning
-  std::vector<std::vector<double>> clocks_;
-  std::vector<Tried> tried_;  // numbers
+  std::vector<std::int64_t> rows_;  // that have a target, in an order of no meaning
+  double known_ = 0.0;              // score of the time
+  std::vector<Tried> tried_;        // numbers
   std::vector<LeakLook> leaks_;
 };
 

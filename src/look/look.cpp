@@ -18,8 +18,8 @@ std::string why_not(const ColumnLook& target, std::int64_t rows) {
   constexpr std::int64_t kFewestRows = 20;
   if (target.type == ColumnType::text) return "the target is text; numbers or categories were expected";
   if (target.distinct == 0) return "the target has no value in any row";
-  if (target.distinct == 1) return "the target has the same value in every row";
   if (rows - target.missing < kFewestRows) return "fewer than 20 rows have a target";
+  if (target.distinct == 1) return "the target has the same value in every row";
   return "";
 }
 

@@ -120,14 +120,14 @@ const CalendarPeriod* calendar_period(double frequency, double span) {
 // As in a formula, three digits.
 std::string period_text(double days) {
   if (days >= 2.0) return fmt::format("{:.3g}d", days);
-  return days * 24.0 >= 2.0 ? fmt::format("{:.3g}h", days * 24.0) : fmt::format("{:.3g}min", days * 1440.0);
+  if (days * 24.0 >= 2.0) return fmt::format("{:.3g}h", days * 24.0);
+  return days * 1440.0 >= 2.0 ? fmt::format("{:.3g}min", days * 1440.0) : fmt::format("{:.3g}s", days * 86400.0);
 }
 
-// One up to six times another frequency, or what stands about such a peak: a season whose shape is no sine, or changes.
+// One up to twelve times another frequency, or what stands about such a peak: a season whose shape is no sine, or changes.
 bool is_part_of(double frequency, double other, double span) {
-  for (int multiple = 1; multiple <= 6; ++multiple) {
-    const double at = multiple * other;
-    if (std::abs(frequency - at) < std::max(1.0 / span, 0.02 * at)) return true;
+  for (int multiple = 1; multiple <= 12; ++multiple) {
+    if (std::abs(frequency - multiple * other) < std::max(1.0 / span, 0.02 * other)) return true;
   }
   return false;
 }

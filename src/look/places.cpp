@@ -44,7 +44,7 @@ std::optional<PlaceLook> look_at_place(const Table& table, const std::vector<Cod
   }
   if (north == none || east == none) return std::nullopt;
   const Codes places = joined(codes[north], codes[east]);
-  if (places.count == 0) return std::nullopt;
+  if (places.count < 2) return std::nullopt;  // nothing to tell apart
   const auto range = [&](std::size_t column) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (const double value : table.columns[column].values) low = std::fmin(low, value), high = std::fmax(high, value);

@@ -7,7 +7,7 @@
 namespace ick::detail {
 namespace {
 
-constexpr double kNear = 0.06;       // of the median step: months of 28 to 31 days, days of 23 to 25 hours
+constexpr double kNear = 0.1;        // of the median step: months of 28 to 31 days, days of 23 to 25 hours
 constexpr double kGap = 1.5;         // steps
 constexpr double kToldApart = 0.99;  // of rows, by instant and series: clocks that are set back repeat an hour
 

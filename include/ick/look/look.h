@@ -47,7 +47,7 @@ struct TimeLook {
   double low = 0.0, high = 0.0;
   std::int64_t instants = 0;
   double step = 0.0;                 // days from one instant to the next: the mean of those near their median
-  double near = 0.0;                 // share of steps that are within 6% of the median, as months are
+  double near = 0.0;                 // share of steps that are within 10% of the median, as months are
   std::int64_t gaps = 0;             // steps longer than 1.5 times that
   double longest_gap = 0.0;          // days between the instants beside it; 0 without a gap
   std::int64_t most_rows = 0;        // at one instant
@@ -91,7 +91,7 @@ struct PeriodLook {
   std::string column;  // of times
   double days = 0.0;
   std::string text;    // as in a formula: "1y", "12h"
-  double share = 0.0;  // of the target's variance (as in its term) that one wave of it explains
+  double share = 0.0;  // of the variance of the target, as in its term and about a line, that a wave explains
 };
 
 struct TableLook {
