@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/fit/fit.h"
 #include "ick/store/model_directory.h"
