@@ -213,35 +213,67 @@ std::vector<SeasonalRange> seasonal_ranges(const NoiseSeasons& seasons) {
   return ranges;
 }
 
-// -log p, s^2 at its most likely: m (log mean(q / v) + mean(log v)) / 2 + sum_w (w / sd_w)^2 / 2, of squares q that tell
-// as much as m
+namespace {
+
+struct SeasonFit {
+  std::vector<double> weights;
+  double log_evidence = 0.0;
+};
+
+// s^2 at its most likely, squares q that tell as much as m, w ~ N(0, diag(sd^2)):
+//   -log p(q, w) = m (log mean(q / v) + mean(log v)) / 2 + sum_w (w / sd_w)^2 / 2 + sum_w log sd_w
+// and by Laplace's approximation log p(q) = log p(q, w) - log|H| / 2 at the most likely w, where, with rows i weighed by
+// r_i = (q_i / v_i) / sum_j q_j / v_j,
+//   H = m cov_r(waves) / 2 + diag(1 / sd^2)
+SeasonFit fit_seasons(const at::Tensor& times, const at::Tensor& squares, const std::vector<double>& periods,
+                      double m) {
+  constexpr double kWeightSd = 0.5;  // of h = 1: nine years in ten the sd of the noise changes by less than a half
+  if (periods.empty()) return {{}, -0.5 * m * squares.mean().log().item<double>()};
+  std::vector<double> sds;
+  for (std::size_t i = 0; i < periods.size(); ++i) {
+    for (int k = 0; k < 2 * NoiseSeasons::kWaves; ++k) sds.push_back(kWeightSd / (k / 2 + 1));
+  }
+  const at::Tensor waves = waves_of(periods, times), sd = at::tensor(sds, at::kDouble);  // (n, w), (w)
+  const double n = static_cast<double>(times.size(0));
+  at::Tensor share;  // r, (n)
+  const auto cost = [&](const std::vector<double>& at) {
+    const at::Tensor w = at::tensor(at, at::kDouble), log_v = waves.mv(w);
+    const at::Tensor relative = squares * (-log_v).exp();  // q / v
+    const double value =
+        0.5 * m * (relative.mean().log() + log_v.mean()).item<double>() + 0.5 * (w / sd).square().sum().item<double>();
+    share = relative / relative.sum();
+    const at::Tensor slopes = 0.5 * m * waves.t().mv(1.0 / n - share) + w / sd.square();
+    return CostAndGradient{value, {slopes.data_ptr<double>(), slopes.data_ptr<double>() + slopes.numel()}};
+  };
+  SeasonFit found{minimise(cost, std::vector<double>(sds.size(), 0.0)).x};
+  const double least = cost(found.weights).value;
+  const at::Tensor centred = waves - waves.t().mv(share);
+  const at::Tensor curvature = 0.5 * m * centred.t().matmul(centred * share.unsqueeze(1)) + sd.pow(-2).diag();
+  found.log_evidence = -least - sd.log().sum().item<double>() - 0.5 * curvature.logdet().item<double>();
+  return found;
+}
+
+}  // namespace
+
 NoiseSeasons likely_seasons(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& squares,
                             const std::vector<double>& periods) {
-  constexpr double kWeightSd = 0.5;  // of h = 1: nine years in ten the sd of the noise changes by less than a half
-  const double range = (times.max() - times.min()).item<double>();
+  const double range = (times.max() - times.min()).item<double>(), m = effective_rows(noise, times);
   NoiseSeasons found;
   std::copy_if(periods.begin(), periods.end(), std::back_inserter(found.periods),
                [&](double period) { return period <= range; });
-  if (found.periods.empty()) return found;
-  std::vector<double> sds;
-  for (std::size_t i = 0; i < found.periods.size(); ++i) {
-    for (int k = 0; k < 2 * NoiseSeasons::kWaves; ++k) sds.push_back(kWeightSd / (k / 2 + 1));
+  SeasonFit fit = fit_seasons(times, squares, found.periods, m);
+  for (bool dropped = true; dropped;) {
+    dropped = false;
+    for (std::size_t i = 0; i < found.periods.size() && !dropped; ++i) {
+      std::vector<double> others = found.periods;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      const SeasonFit without = fit_seasons(times, squares, others, m);
+      if (without.log_evidence < fit.log_evidence) continue;
+      found.periods = others, fit = without, dropped = true;
+    }
   }
-  const at::Tensor waves = waves_of(found.periods, times), sd = at::tensor(sds, at::kDouble);
-  const double m = effective_rows(noise, times), n = static_cast<double>(times.size(0));
-  found.weights =
-      minimise(
-          [&](const std::vector<double>& at) {
-            const at::Tensor w = at::tensor(at, at::kDouble), log_v = waves.mv(w);
-            const at::Tensor relative = squares * (-log_v).exp();  // q / v
-            const double cost = 0.5 * m * (relative.mean().log() + log_v.mean()).item<double>() +
-                                0.5 * (w / sd).square().sum().item<double>();
-            const at::Tensor slopes = 0.5 * m * waves.t().mv(1.0 / n - relative / relative.sum()) + w / sd.square();
-            return CostAndGradient{cost, {slopes.data_ptr<double>(), slopes.data_ptr<double>() + slopes.numel()}};
-          },
-          std::vector<double>(sds.size(), 0.0))
-          .x;
-  found.centre = -std::log(seasonal_variance(found, times).mean().item<double>());
+  found.weights = fit.weights;
+  if (!found.periods.empty()) found.centre = -std::log(seasonal_variance(found, times).mean().item<double>());
   return found;
 }
 

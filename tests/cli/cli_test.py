@@ -116,11 +116,12 @@ class Errors(unittest.TestCase):
 
     def test_unknown_words(self):
         self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
-        self.expect(["fly"], 2, 'no command named "fly"; there are fit, pretrain, predict, evaluate, update, check, explain, '
+        self.expect(["fly"], 2, 'no command named "fly"; there are look, fit, pretrain, predict, evaluate, cv, update, check, explain, '
                                 "verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,
-                    'no list named "horses"; there are all, kernels, networks, images, features, likelihoods and posteriors')
+                    'no list named "horses"; there are all, kernels, networks, images, features, likelihoods, posteriors '
+                        'and baselines')
 
     def test_a_column_twice(self):
         self.expect(["explain", "rbf(x, x)"], 2, 'formula column 8: rbf names column "x" twice; once is enough')

@@ -144,18 +144,34 @@ TEST(NoiseSeasons, AreFoundInSquares) {
   EXPECT_NEAR(seasonal_variance(found, times).mean().item<double>(), 1.0, 1e-12);
 }
 
-// Of rows that say nothing else weights are the mode of their prior; the longer errors last, the nearer to it.
+// The longer errors last, the nearer weights are to the mode of their prior; in the end rows do not ask for a season.
 TEST(NoiseSeasons, AreBelievedTheLessTheLongerErrorsLast) {
   const at::Tensor times = at::arange(400, at::kDouble);
   const at::Tensor squares = (times * (2.0 * std::numbers::pi / 100.0)).cos().exp();
   double before = 1.0;
-  for (const double time : {0.1, 3.0, 30.0}) {
+  for (const double time : {0.1, 1.0, 3.0}) {
     const double weight = likely_seasons({0, time, 0.0}, times, squares, {100.0}).weights[0];
     EXPECT_LT(weight, before);
     EXPECT_GT(weight, 0.0);
     before = weight;
   }
+  EXPECT_TRUE(likely_seasons({0, 300.0, 0.0}, times, squares, {100.0}).weights.empty());
   EXPECT_TRUE(likely_seasons({0, 3.0, 0.0}, times, squares, {401.0}).weights.empty());
+}
+
+// Errors of one size have no season but by chance; one that is there is kept beside one that is not.
+TEST(NoiseSeasons, ThatRowsDoNotAskForAreLeftOut) {
+  constexpr int kDraws = 40, kRows = 700;
+  const at::Tensor times = at::arange(kRows, at::kDouble);
+  const at::Tensor wave = (times * (2.0 * std::numbers::pi / 365.0)).cos().exp();
+  int without = 0, right = 0;
+  for (int k = 0; k < kDraws; ++k) {
+    const at::Tensor squares = at::tensor(normal_numbers(kRows, 100 + k), at::kDouble).square();
+    without += likely_seasons({0, 0.1, 0.0}, times, squares, {7.0, 365.0}).periods.empty();
+    right += likely_seasons({0, 0.1, 0.0}, times, squares * wave, {7.0, 365.0}).periods == std::vector<double>{365.0};
+  }
+  EXPECT_GE(without, 36);
+  EXPECT_GE(right, 37);
 }
 
 }  // namespace

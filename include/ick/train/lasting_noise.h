@@ -65,8 +65,8 @@ struct SeasonalRange {
 std::vector<SeasonalRange> seasonal_ranges(const NoiseSeasons& seasons);
 
 // The most likely seasons of the squares of errors (n) that last like `noise`, of those periods that the rows have seen
-// once. Squares count as independent ones, but for less: as their correlation, which is that of errors squared, leaves.
-// Prior of weights: normal, of an sd of a half over h.
+// once, without those that are likelier to have none. Squares count as independent ones, but for less: as their
+// correlation, which is that of errors squared, leaves. Prior of weights: normal, of an sd of a half over h.
 NoiseSeasons likely_seasons(const LastingNoise& noise, const at::Tensor& times, const at::Tensor& squares,
                             const std::vector<double>& periods);
 
