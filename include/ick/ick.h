@@ -6,6 +6,7 @@
 
 #include "ick/base/error.h"
 #include "ick/evaluate/cross_validation.h"
+#include "ick/evaluate/effects.h"
 #include "ick/fit/baselines.h"
 #include "ick/fit/control.h"
 #include "ick/fit/report.h"

@@ -177,6 +177,12 @@ std::vector<NewColumn> new_columns(const PredictRequest& request, const Predicto
     columns = {{"mean", &p.mean}, {"sd", &p.sd}, {"lower", &p.lower}, {"upper", &p.upper}};
     if (request.function_sd) columns.push_back({"function_sd", &p.function_sd});
   }
+  const std::vector<ComponentName> parts = model.component_names();
+  for (std::size_t k = 0; request.wanted.components && k < parts.size(); ++k) {
+    columns.push_back({parts[k].path, &p.components.mean[k]});
+    columns.push_back({parts[k].path + "_sd", &p.components.sd[k]});
+  }
+  if (request.wanted.components) columns.push_back({"constant", &p.components.constant});
   const std::vector<std::string> sources = model.support_names();
   for (std::size_t source = 0; request.wanted.support && source < p.support.size(); ++source) {
     NewColumn words{support_column(sources[source])};
@@ -193,6 +199,8 @@ std::vector<std::string> new_names(const PredictRequest& request, const Predicto
   Prediction none;
   none.probability.resize(model.classes().size());
   none.support.resize(model.support_names().size());
+  none.components.mean.resize(model.component_names().size());
+  none.components.sd.resize(model.component_names().size());
   std::vector<std::string> names;
   for (const NewColumn& column : new_columns(request, model, none)) names.push_back(column.name);
   return names;
@@ -285,6 +293,10 @@ int run_predict(const PredictRequest& request) {
   if (request.function_sd && !model.classes().empty()) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
   }
+  if (request.wanted.components && model.component_names().empty()) {
+    throw UsageError("--components is for models that are a sum of terms and predict numbers; this one is " +
+                     std::string(model.classes().empty() ? model.formula() + ", a baseline" : "one of classes"));
+  }
   const std::vector<std::string> names = new_names(request, model);
   for (const std::string& name : names) {
     if (std::find(stream.header().begin(), stream.header().end(), name) == stream.header().end()) continue;
@@ -344,6 +356,10 @@ int run_predict(const PredictRequest& request) {
     fmt::print(stderr, "{} are {}\n", classes ? "sets" : "intervals",
                uncalibrated_text(calibration, request.wanted.level, classes));
   }
+  if (request.wanted.components) {
+    for (const ComponentName& each : model.component_names()) fmt::print(stderr, "{}: {}\n", each.path, each.text);
+    fmt::print(stderr, "they and constant add up to {}\n", model.component_scale());
+  }
   if (request.wanted.support && sources.empty()) {
     fmt::print(stderr, "no column of support: {}\n",
                model.parameters().empty() ? "there is no kernel" : "the model was written before there was any");
@@ -370,6 +386,9 @@ Command add_predict(CLI::App& program) {
       "--function-sd", request->function_sd,
       "Append function_sd, the standard deviation of the function without the noise (of its logarithm for log "
       "targets)");
+  app->add_flag("--components", request->wanted.components,
+                "Append each term's part of the mean and its standard deviation (term1, term1_sd, ...) and the "
+                "constant; they add up to the mean, for transformed targets to its transform");
   app->add_flag("--support", request->wanted.support,
                 "Append for each source of the kernels whether training rows are near: inside, edge or extrapolating");
   app->add_option("--format", request->format, "csv or jsonl (one JSON object a line)")

@@ -16,14 +16,19 @@ namespace {
 
 constexpr char kModelPrefix[] = "neighbours.model.";
 
-// (var r / k(x, x)) sum_t (k_t(x, x) - |z_t(x)|^2): (B), what features miss of the terms that neighbours carry, by the
-// share that these leave unknown. Residuals say what is left between rows. Far from all rows it is more: there features,
-// too, know nothing.
+// var r / k(x, x): the share of the residuals' kernel that neighbours leave unknown, (B).
+at::Tensor unknown_share(const ResidualProcess& residuals, const at::Tensor& x, const FunctionMoments& near) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor prior = residuals.unit * residuals.unit * residuals.model->prior_variance(x)[0];
+  return (near.variance / prior.clamp_min(1e-300)).clamp(0.0, 1.0);
+}
+
+// That share of sum_t (k_t(x, x) - |z_t(x)|^2): (B), what features miss of the terms that neighbours carry. Residuals say
+// what is left between rows. Far from all rows it is more: there features, too, know nothing.
 at::Tensor missed_far_away(const Model& model, const ResidualProcess& residuals, const at::Tensor& x,
                            const FunctionMoments& near) {
   const at::NoGradGuard no_grad;
-  const at::Tensor prior = residuals.unit * residuals.unit * residuals.model->prior_variance(x)[0];
-  const at::Tensor unknown = (near.variance / prior.clamp_min(1e-300)).clamp(0.0, 1.0);
+  const at::Tensor unknown = unknown_share(residuals, x, near);
   const std::vector<at::Tensor> of_terms = model.residuals(x);
   at::Tensor missed = at::zeros_like(unknown);
   for (const std::size_t t : residuals.terms) missed = missed + of_terms[t].mean(0);
@@ -41,6 +46,21 @@ class WithNeighbours : public FunctionPosterior {
 
   FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const override {
     return together(model(), residuals_, ensemble_->at(batch, likelihood), residuals_.at(batch.x), batch.x);
+  }
+
+  FunctionParts parts(const Batch& batch) const override {
+    FunctionParts all = ensemble_->parts(batch);
+    const FunctionParts near = residuals_.process->parts(batch.x);
+    const double square = residuals_.unit * residuals_.unit;
+    const at::Tensor unknown = unknown_share(residuals_, batch.x, residuals_.at(batch.x));
+    for (std::size_t i = 0; i < residuals_.terms.size(); ++i) {
+      const auto own = static_cast<std::int64_t>(i), t = static_cast<std::int64_t>(residuals_.terms[i]);
+      all.mean[t] += residuals_.unit * near.mean[own];
+      all.variance[t] += square * near.variance[own] +
+                         unknown * model().missed_variance_of(residuals_.terms[i], batch).mean(0).clamp_min(0.0);
+    }
+    all.constant = all.constant + residuals_.unit * near.constant;
+    return all;
   }
 
   at::Tensor draws(const Batch& batch, const Likelihood& likelihood, std::int64_t count,

@@ -144,15 +144,30 @@ DirectVariance::DirectVariance(const Model& model, const Dataset& rows, const Sc
 DirectVariance::Parts DirectVariance::parts(const Model& model, const Batch& batch) const {
   at::NoGradGuard no_grad;
   const Pairs pairs = last_layers(model, batch);
-  const at::Tensor psi = at::linalg_solve_triangular(cholesky_, gram(landmarks_, pairs)[0], false);  // (r, B)
-  at::Tensor left = (diagonal(pairs)[0] - psi.square().sum(0)).clamp_min(0.0);
+  Parts found = parts(landmarks_, pairs);
   const std::vector<at::Tensor> residual = model.residuals(batch.x);
-  for (std::size_t t = 0; t < residual.size(); ++t) {
-    if (!residual[t].defined()) continue;
-    const at::Tensor& units = pairs[t].left;
-    left = left + (units.defined() ? residual[t][0] * units[0].square().sum(1) : residual[t][0]);
-  }
+  for (std::size_t t = 0; t < residual.size(); ++t) found.left = found.left + missed(residual[t], pairs[t]);
+  return found;
+}
+
+// k_t in place of k between landmarks and rows, and at rows.
+at::Tensor DirectVariance::of_term(const Model& model, std::size_t t, const Batch& batch) const {
+  at::NoGradGuard no_grad;
+  const Pairs pairs = last_layers(model, batch);
+  const Parts found = parts({landmarks_.at(t)}, {pairs.at(t)});
+  return amplitude_ * (found.learned.square().sum(0) + found.left + missed(model.residuals(batch.x)[t], pairs[t]));
+}
+
+DirectVariance::Parts DirectVariance::parts(const Pairs& landmarks, const Pairs& rows) const {
+  const at::Tensor psi = at::linalg_solve_triangular(cholesky_, gram(landmarks, rows)[0], false);  // (r, B)
+  const at::Tensor left = (diagonal(rows)[0] - psi.square().sum(0)).clamp_min(0.0);
   return {at::linalg_solve_triangular(factor_, psi, false), left};
+}
+
+// What features miss of a term, over v: (B)
+at::Tensor DirectVariance::missed(const at::Tensor& residual, const BilinearFeatures& pair) {
+  if (!residual.defined()) return at::zeros({}, at::kDouble);
+  return pair.left.defined() ? residual[0] * pair.left[0].square().sum(1) : residual[0];
 }
 
 at::Tensor DirectVariance::operator()(const Model& model, const Batch& batch) const {

@@ -44,6 +44,8 @@ class NeighbourProcess {
 
   // (B) each, of the function. `admits`: which rows may be neighbours; all when empty.
   FunctionMoments at(const at::Tensor& x, const NeighbourSearch::Admits& admits = {}) const;
+  // f = w_0 + sum_t f_t,  f_t = phi_t'w + r_t, with r_t given the neighbours' r + noise: FunctionPosterior::parts().
+  FunctionParts parts(const at::Tensor& x) const;
   // FunctionPosterior::left_out(), rows as they were given: the process of the rows that stay, in the same order.
   std::vector<FunctionMoments> left_out(const std::vector<std::int64_t>& cell_of,
                                         const std::vector<LeftOut>& folds) const;

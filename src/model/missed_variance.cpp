@@ -32,10 +32,21 @@ void visit_chunks(const at::Tensor& f, const Mlp::UseChunk& use) {
 
 std::vector<at::Tensor> Model::residuals(const at::Tensor& x) const {
   std::vector<at::Tensor> all;
-  for (const Term& term : terms_) {
-    all.push_back(term.map != nullptr ? spec_.share() * term.map->residual(x) : at::Tensor());
-  }
+  for (const Term& term : terms_) all.push_back(residual_of(term, x));
   return all;
+}
+
+at::Tensor Model::residual_of(const Term& term, const at::Tensor& x) const {
+  return term.map != nullptr ? spec_.share() * term.map->residual(x) : at::Tensor();
+}
+
+at::Tensor Model::missed_variance_of(std::size_t t, const Batch& batch) const {
+  const at::NoGradGuard no_gradient;
+  const Term& term = terms_.at(t);
+  const at::Tensor residual = residual_of(term, batch.x);
+  if (!residual.defined()) return at::zeros({members(), batch.x.size(0)}, at::kDouble);
+  if (term.networks.empty()) return residual.expand({members(), batch.x.size(0)});
+  return residual * latent(term, batch, {}).square().mean(-1);
 }
 
 // Weights of terms without networks have a prior variance of one, whatever they have come to.

@@ -326,31 +326,30 @@ void Model::set_last_layers(std::int64_t first_member, const std::vector<at::Ten
 
 std::vector<BilinearFeatures> Model::tangents(const Batch& batch, Part part) const {
   std::vector<BilinearFeatures> all;
-  std::vector<at::Tensor> missed;
-  if (part == Part::missed) missed = residuals(batch.x);
   for (std::size_t t = 0; t < terms_.size(); ++t) {
-    const Term& term = terms_[t];
-    at::Tensor s;
-    if (part == Part::carried) {
-      s = signal(term, batch);
-    } else if (missed[t].defined()) {
-      s = (missed[t] / static_cast<double>(term.features)).sqrt().to(at::kFloat).unsqueeze(2);
-      s = s.expand({-1, -1, term.features});
-    } else {
-      continue;
-    }
-    if (term.networks.empty()) {
-      all.push_back({{}, s});
-      continue;
-    }
-    if (term.networks.size() > 1) {
-      throw UsageError("a product of networks is not linear in all their weights; use " +
-                       setting("posterior", "ensemble"));
-    }
-    const std::vector<BilinearFeatures> layers = term.networks[0]->tangents(batch.networks[term.sources[0]], s);
-    all.insert(all.end(), layers.begin(), layers.end());
+    const std::vector<BilinearFeatures> own = tangents_of(t, batch, part);
+    all.insert(all.end(), own.begin(), own.end());
   }
   return all;
+}
+
+std::vector<BilinearFeatures> Model::tangents_of(std::size_t t, const Batch& batch, Part part) const {
+  const Term& term = terms_.at(t);
+  at::Tensor s;
+  if (part == Part::carried) {
+    s = signal(term, batch);
+  } else if (const at::Tensor missed = residual_of(term, batch.x); missed.defined()) {
+    s = (missed / static_cast<double>(term.features)).sqrt().to(at::kFloat).unsqueeze(2);
+    s = s.expand({-1, -1, term.features});
+  } else {
+    return {};
+  }
+  if (term.networks.empty()) return {{{}, s}};
+  if (term.networks.size() > 1) {
+    throw UsageError("a product of networks is not linear in all their weights; use " +
+                     setting("posterior", "ensemble"));
+  }
+  return term.networks[0]->tangents(batch.networks[term.sources[0]], s);
 }
 
 at::Tensor Model::linear_features(const at::Tensor& x) const {

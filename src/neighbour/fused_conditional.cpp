@@ -256,6 +256,53 @@ void FusedConditionals::operator()(const double* theta, const NeighbourRows& row
   }
 }
 
+void FusedConditionals::parts(const double* theta, const NeighbourRows& rows, const Conditional* targets, int count,
+                              int most, const std::vector<Part>& parts, double* weights, double* variance) const {
+  static thread_local Space space;
+  static thread_local std::vector<double> own, solved;  // c_tN and last c_t**, c_t: (most + 1, lanes)
+  const int size = most + 1;
+  space.fit(rows.inputs, most);
+  own.resize(size * kWidth), solved.resize(size * kWidth);
+  for (int first = 0; first < count; first += kWidth) {
+    const int lanes = std::min(kWidth, count - first);
+    factorise(theta, rows, targets + first, lanes, most, space);
+    const FusedGroups groups{space.x.data(), size};
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      std::fill(own.begin(), own.end(), 0.0);
+      for (const std::size_t t : parts[p].products) {
+        group_values(products_[t], theta, groups, space.k.data());
+        const double* const last = row_of(space.k.data(), most);
+        for (int i = 0; i < size * kWidth; ++i) own[i] += share_ * last[i];
+      }
+      for (int lane = 0; lane < lanes; ++lane) {
+        const Conditional& target = targets[first + lane];
+        for (int i = 0; i < size; ++i) {
+          if (i >= target.count && i < most) {  // no neighbour
+            own[i * kWidth + lane] = 0.0;
+            continue;
+          }
+          const double* const z = i == most ? target.z : rows.z + target.neighbours[i] * rows.stride;
+          for (int f = parts[p].first_feature; f < parts[p].first_feature + parts[p].features; ++f) {
+            own[i * kWidth + lane] -= target.z[f] * z[f];
+          }
+        }
+      }
+      solved = own;
+      forward(space.factor.data(), space.pivots.data(), most, solved.data());
+      backward(space.factor.data(), space.pivots.data(), most, solved.data());
+      for (int lane = 0; lane < lanes; ++lane) {
+        const std::size_t to = p * static_cast<std::size_t>(count) + static_cast<std::size_t>(first + lane);
+        double left = own[most * kWidth + lane];
+        for (int i = 0; i < most; ++i) {
+          weights[to * static_cast<std::size_t>(most) + static_cast<std::size_t>(i)] = solved[i * kWidth + lane];
+          left -= own[i * kWidth + lane] * solved[i * kWidth + lane];
+        }
+        variance[to] = std::max(left, 0.0);
+      }
+    }
+  }
+}
+
 FusedConditionals::Sum FusedConditionals::cost(const double* theta, const NeighbourRows& rows,
                                                const double* noise_slope, const double* y, int columns,
                                                const std::int64_t* groups, const int* sizes, int count, int most,

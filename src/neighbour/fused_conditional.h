@@ -38,6 +38,16 @@ class FusedConditionals {
   void operator()(const double* theta, const NeighbourRows& rows, const Conditional* targets, int count, int most,
                   double* weights, double* variance) const;
 
+  // The same of parts of the covariance, some of its products and features each: c_t = C_NN^-1 c_tN to weights (parts,
+  // count, most) and c_t** - c_tN' c_t to variance (parts, count). Over parts with all products and features weights add
+  // up to those above.
+  struct Part {
+    std::vector<std::size_t> products;
+    int first_feature = 0, features = 0;
+  };
+  void parts(const double* theta, const NeighbourRows& rows, const Conditional* targets, int count, int most,
+             const std::vector<Part>& parts, double* weights, double* variance) const;
+
   // Costs of observed rows given their neighbours, y (n, columns), summed over `count` groups of rows:
   //   r = y_i - c'y_N,  d = variance + s_i^2,  -log p = log(2 pi d) / 2 + r^2 / 2d,  the mean over columns
   // with derivatives in theta and in the noise of each row involved, as d_noise' d s^2 with d s_i^2 = noise_slope_i.

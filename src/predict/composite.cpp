@@ -217,6 +217,7 @@ Prediction CompositePredictor::predict(const Table& table, const PredictOptions&
     return index.size(0) == rows.size() ? values : spread_out(values, index, rows.size());
   };
   Prediction p;
+  at::Tensor function;
   if (likelihood->has_classes()) {
     const at::Tensor probability = predict_probabilities(some);
     for (std::int64_t c = 0; c < probability.size(1); ++c) {
@@ -228,6 +229,15 @@ Prediction CompositePredictor::predict(const Table& table, const PredictOptions&
     const at::Tensor offset = some.row_offset();
     p = in_units(all(mean), all(variance), all(noise_variance(table, some, mean)), wanted.level,
                  offset.defined() ? all(offset) : offset);
+    function = mean;
+  }
+  if (wanted.components) {
+    p.components = components_of(some, function);
+    const auto of_all = [&](std::vector<double>& values) { values = to_vector(all(at::tensor(values, at::kDouble))); };
+    for (auto* each : {&p.components.mean, &p.components.sd}) {
+      for (std::vector<double>& values : *each) of_all(values);
+    }
+    of_all(p.components.constant);
   }
   if (!wanted.support) return p;
   for (const SupportSource& source : support) {
@@ -237,6 +247,54 @@ Prediction CompositePredictor::predict(const Table& table, const PredictOptions&
     for (std::int64_t i = 0; i < index.size(0); ++i) of_rows[place[i]] = known[i];
   }
   return p;
+}
+
+std::vector<ComponentName> CompositePredictor::component_names() const {
+  std::vector<ComponentName> names;
+  if (likelihood->has_classes()) return names;
+  for (const TermSpec& term : spec().terms) {
+    names.push_back({"term" + std::to_string(names.size() + 1), print(term)});
+  }
+  if (encoder.offset)
+    names.push_back(
+        {"offset",
+         "offset(" + transformed(*find_transform(encoder.offset->transform), encoder.offset->info.name) + ")"});
+  return names;
+}
+
+std::string CompositePredictor::component_scale() const {
+  const std::string target = transformed(*encoder.transform, encoder.target.name);
+  switch (likelihood->link) {
+    case Link::log:
+      return "log mean of " + target;
+    case Link::logit:
+      return "logit of the mean of " + target;
+    case Link::probit:
+      return "probit of the mean of " + target;
+    default:
+      return target;
+  }
+}
+
+// `mean` (n) of predict_function(). The networks' sums in float32 are rounded in another order there: the constant has
+// the difference.
+Components CompositePredictor::components_of(const Dataset& rows, const at::Tensor& mean) const {
+  if (likelihood->has_classes()) throw UsageError("components are of numbers; this model predicts classes");
+  FunctionParts parts = parts_at(*posterior, rows);
+  const bool identity = likelihood->link == Link::identity;
+  if (identity) parts.constant = mean - parts.mean.sum(0);
+  const Scaling scaling = identity ? encoder.target_scaling : Scaling{};
+  Components found;
+  for (std::int64_t t = 0; t < parts.mean.size(0); ++t) {
+    found.mean.push_back(to_vector(parts.mean[t] * scaling.sd));
+    found.sd.push_back(to_vector((spread * parts.variance[t]).sqrt() * scaling.sd));
+  }
+  if (const at::Tensor offset = rows.row_offset(); offset.defined()) {  // known beforehand
+    found.mean.push_back(to_vector(offset * scaling.sd));
+    found.sd.push_back(to_vector(at::zeros_like(offset)));
+  }
+  found.constant = to_vector(parts.constant * scaling.sd + scaling.mean);
+  return found;
 }
 
 Scores CompositePredictor::scores_of(const Table& table, const Dataset& rows) const {

@@ -116,7 +116,7 @@ class Errors(unittest.TestCase):
 
     def test_unknown_words(self):
         self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
-        self.expect(["fly"], 2, 'no command named "fly"; there are look, fit, pretrain, predict, evaluate, cv, update, check, explain, '
+        self.expect(["fly"], 2, 'no command named "fly"; there are look, fit, pretrain, predict, evaluate, effects, cv, update, check, explain, '
                                 "verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """predict on tables of several blocks, by several threads: the same bytes, the first error.   predict_test.py PROGRAM"""
+import json
 import unittest
 
 from support import FolderCase, csv_text, rows
@@ -67,6 +68,52 @@ class Threads(FolderCase):
         for threads in THREADS:
             self.assertIn('row 15000: column "site": no training row has the level "new15000"',
                           self.predict(lines, threads, code=3).stderr)
+
+    def test_components_add_up_to_the_mean(self):
+        result = self.predict(self.lines[:300], 2, "--components")
+        header, *lines = [line.split(",") for line in result.stdout.splitlines()]
+        self.assertEqual(header[len(self.lines[0].split(",")) + 4:],
+                         ["term1", "term1_sd", "term2", "term2_sd", "term3", "term3_sd", "constant"])
+        for line in lines:
+            row = dict(zip(header, line))
+            if not row["mean"]:
+                self.assertEqual(row["term1"], "")
+                continue
+            parts = [float(row[name]) for name in ("term1", "term2", "term3", "constant")]
+            self.assertAlmostEqual(sum(parts), float(row["mean"]), delta=1e-8 * max(map(abs, parts)))  # ten digits shown
+            self.assertGreaterEqual(float(row["term2_sd"]), 0)
+        self.assertIn("term1: mlp(x, z, layers=8) * rbf(date)\n", result.stderr)
+        self.assertIn("they and constant add up to y\n", result.stderr)
+
+    def test_what_is_no_sum_has_no_components(self):
+        self.run_ick("fit", "t.csv", "y ~ mlp(x)", "--model", "mean", "--out", "baseline", "--progress", "none")
+        result = self.run_ick("predict", "baseline", "t.csv", "--components", code=2)
+        self.assertRegex(result.stderr, "^ick: --components is for models that are a sum of terms and predict numbers; ")
+
+
+class Effects(FolderCase):
+    def test_overview_and_curves(self):
+        (self.folder / "t.csv").write_text(csv_text(rows(300)))
+        self.run_ick("fit", "t.csv", "y ~ mlp(x, z, layers=8) + rbf(date) + categorical(site)", "--out", "m",
+                     "--epochs", 5, "--members", 2, "--progress", "none")
+        page = json.loads(self.run_ick("effects", "m", "t.csv", "--json").stdout)
+        self.assertEqual([term["text"] for term in page["terms"]], ["mlp(x, z, layers=8)", "rbf(date)", "categorical(site)"])
+        self.assertAlmostEqual(sum(term["share"] for term in page["terms"]), 1, places=9)
+        self.assertEqual({each["column"] for each in page["columns"]}, {"x", "z", "date", "site"})
+        increases = [each["increase"] for each in page["columns"]]
+        self.assertEqual(increases, sorted(increases, reverse=True))
+        text = self.run_ick("effects", "m", "t.csv").stdout
+        self.assertIn("share of the variance of y", text)
+        header, *lines = self.run_ick("effects", "m", "t.csv", "x", "site", "--points", 7).stdout.splitlines()
+        self.assertEqual(header, "column,at,effect,lower,upper")
+        curve = [float(line.split(",")[2]) for line in lines if line.startswith("x,")]
+        self.assertEqual(len(curve), 7)
+        self.assertAlmostEqual(sum(curve), 0, delta=1e-4)  # six digits shown
+        for line in lines:
+            effect, lower, upper = map(float, line.split(",")[2:])
+            self.assertLessEqual(lower, upper)
+        self.assertIn('ick: the model does not read a column "w"',
+                      self.run_ick("effects", "m", "t.csv", "w", code=2).stderr)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ class DirectVariance {
     at::Tensor learned, left;
   };
   Parts parts(const Model& model, const Batch& batch) const;
+  at::Tensor of_term(const Model& model, std::size_t t, const Batch& batch) const;  // the variance of one term: (B)
   double amplitude() const { return amplitude_; }
   TensorState state() const;
 
@@ -58,6 +59,9 @@ class DirectVariance {
                        std::optional<double> noise_variance = {});
 
  private:
+  Parts parts(const std::vector<BilinearFeatures>& landmarks, const std::vector<BilinearFeatures>& rows) const;
+  static at::Tensor missed(const at::Tensor& residual, const BilinearFeatures& pair);
+
   std::vector<BilinearFeatures> landmarks_;  // (1, r, .)
   at::Tensor cholesky_;                      // (r, r) of k between landmarks, over v
   at::Tensor factor_;                        // (r, r) of A

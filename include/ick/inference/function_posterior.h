@@ -19,6 +19,12 @@ struct FunctionMoments {
   at::Tensor mean, variance;
 };
 
+// The function as a sum, f = constant + sum_t f_t, standardised and before the link: means, which add up to that of f,
+// and variances, which do not, because what is not known of one term is not known of others. (T, B), (T, B), (B) in float64.
+struct FunctionParts {
+  at::Tensor mean, variance, constant;
+};
+
 // Some of the rows that a posterior was conditioned on, to be predicted as if others had not been seen.
 struct LeftOut {
   std::vector<std::int64_t> rows;   // to predict: numbers among the rows conditioned on
@@ -38,6 +44,9 @@ class FunctionPosterior {
   // Moments of the mean of an observation, link^-1(f): with the identity link those of the function, with what features
   // miss of the kernels in the variance. Offsets of other links are part of it.
   virtual FunctionMoments at(const Batch& batch, const Likelihood& likelihood) const = 0;
+
+  // One part for each term of the model, of one output. By default those of the members.
+  virtual FunctionParts parts(const Batch& batch) const;
 
   // `count` draws of the function f at these rows, without offsets, which go together: (S, B) in float64. The same seed
   // gives the same functions for any rows. Their moments are those of at(), as many members as there are.
@@ -77,6 +86,7 @@ constexpr std::int64_t kPredictBlock = 4104;
 
 // Rows one after the other in blocks: memory does not grow with their number beyond their own tensors. (n) each.
 FunctionMoments moments_at(const FunctionPosterior& posterior, const Likelihood& likelihood, const Dataset& rows);
+FunctionParts parts_at(const FunctionPosterior& posterior, const Dataset& rows);  // (T, n), (T, n), (n)
 // The function of each member, with offsets: of one output (E, n), else (E, n, C), in float32.
 at::Tensor member_functions(const Model& model, const Dataset& rows);
 // (S, n)

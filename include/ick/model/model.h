@@ -97,6 +97,7 @@ class Model {
   // taken to have any direction. UsageError for a term with several networks.
   enum class Part { carried, missed };
   std::vector<BilinearFeatures> tangents(const Batch& batch, Part part = Part::carried) const;
+  std::vector<BilinearFeatures> tangents_of(std::size_t t, const Batch& batch, Part part = Part::carried) const;
 
   // For a model of kernels only: the features of all terms side by side, T^-1/2 z, and last a constant one for the
   // bias. (E, B, P + 1) in float64; f = phi . (w, bias).
@@ -113,6 +114,9 @@ class Model {
   // sum_t residual_t mean_k prod_a f_tak^2: (E, B) in float64. No gradient.
   std::pair<at::Tensor, at::Tensor> with_missed_variance(const Batch& batch) const;
   at::Tensor missed_variance(const Batch& batch) const { return with_missed_variance(batch).second; }
+  // The same of one term: (E, B) in float64.
+  at::Tensor missed_variance_of(std::size_t t, const Batch& batch) const;
+  at::Tensor bias() const { return bias_.detach(); }  // (E, C)
 
   // Trainable tensors. Those of kernels are apart: they never decay and may learn at another rate.
   std::vector<NamedTensor> network_parameters() const;  // networks, weights, bias
@@ -154,6 +158,7 @@ class Model {
   void make_networks(const Encoder& encoder, const TensorState* stored = nullptr, bool trust = false);
   MapOptions map_options(std::size_t t) const;
   at::Tensor signal(const Term& term, const Batch& batch) const;
+  at::Tensor residual_of(const Term& term, const at::Tensor& x) const;  // (E, B); undefined without kernels
   at::Tensor latent(const Term& term, const Batch& batch, const std::optional<at::Generator>& training) const;
   at::Tensor term(std::size_t t, at::Tensor f, const Batch& batch) const;  // f = latent()
 

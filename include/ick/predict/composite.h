@@ -68,6 +68,8 @@ struct CompositePredictor : Predictor {
   // Rows one after the other in blocks: memory does not grow with the table beyond its tensors.
   Prediction predict(const Table& table, const PredictOptions& options = {},
                      EncodingNotes* notes = nullptr) const override;
+  std::vector<ComponentName> component_names() const override;
+  std::string component_scale() const override;
   std::vector<std::vector<double>> draw(const Table& table, const DrawOptions& options = {}) const override;
 
   // Mean and variance of the function (without noise; for links but the identity, of the mean of an observation) of
@@ -92,6 +94,7 @@ struct CompositePredictor : Predictor {
   ClassScores class_scores_of(const Dataset& rows) const;
 
  private:
+  Components components_of(const Dataset& rows, const at::Tensor& mean) const;
   at::Tensor draw_functions(const Dataset& rows, const DrawOptions& wanted) const;
 };
 

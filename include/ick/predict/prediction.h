@@ -14,6 +14,19 @@ namespace ick {
 enum class Support : std::uint8_t { inside, edge, extrapolating, unknown };
 std::string_view support_name(Support support);  // "inside", "edge", "extrapolating", ""
 
+// One part of a prediction that is a sum.
+struct ComponentName {
+  std::string path;  // "term1", as parameters have it; "offset"
+  std::string text;  // "periodic(date, period=1y)"
+};
+// The function as a sum, constant + one component for each of Predictor::component_names(), without noise: on the scale
+// of Predictor::component_scale(). Means add up to that of the function; sds do not, because what is not known of one
+// term is not known of others.
+struct Components {
+  std::vector<std::vector<double>> mean, sd;  // [component][row]
+  std::vector<double> constant;               // of each row
+};
+
 // Predictions of the rows of a table, in the target's units. sd is that of a new observation: it includes the noise.
 // Not a number for rows that cannot be predicted (a kernel's column is missing).
 struct Prediction {
@@ -21,6 +34,7 @@ struct Prediction {
   std::vector<double> location, scale;  // as in Predictive: mean and sd, of the transformed target where there is one
   std::vector<double> function_sd;      // sd of the function (of a transformed target: on its scale), without the noise
   std::vector<std::vector<Support>> support;  // for each source of Predictor::support_names(), when asked for
+  Components components;                      // when asked for
 
   // For a target of classes, instead of all numbers above: probabilities of each class, and
   // whether it is in the row's set of classes; the most probable one of each row, -1 where it cannot be predicted.
@@ -31,8 +45,9 @@ struct Prediction {
 
 // What to predict besides the mean and its standard deviation.
 struct PredictOptions {
-  double level = 0.9;    // share of observations that the interval, or the set of classes, is to hold
-  bool support = false;  // say for each row and source whether it lies inside the training rows
+  double level = 0.9;       // share of observations that the interval, or the set of classes, is to hold
+  bool support = false;     // say for each row and source whether it lies inside the training rows
+  bool components = false;  // each term's part of the prediction; UsageError for models that are no sum of terms
 };
 
 struct DrawOptions {

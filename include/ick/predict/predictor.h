@@ -44,6 +44,11 @@ class Predictor {
   virtual std::int64_t rows_at_once() const { return 8192; }             // to read, predict and write, that suit it
   virtual std::vector<std::string> support_names() const { return {}; }  // sources that support is told for
 
+  // What a prediction is the sum of, beside a constant. Empty: it is no such sum.
+  virtual std::vector<ComponentName> component_names() const { return {}; }
+  // What is added up: "pm25", "log(pm25)"; with a link "log mean of cases".
+  virtual std::string component_scale() const { return ""; }
+
   // [draw][row], in the target's units. UsageError for classes.
   virtual std::vector<std::vector<double>> draw(const Table& table, const DrawOptions& options = {}) const = 0;
 

@@ -7,18 +7,13 @@
 #include "inference/beside.h"
 #include "inference/engines.h"
 #include "inference/last_layers.h"
+#include "inference/parts.h"
 #include "inference/stage.h"
 
 // Networks trained from different starts: their spread is what is not known.
 namespace ick {
 
 namespace {
-
-// (E, B) -> mean and mean square about it: the members are taken as a mixture.
-FunctionMoments moments_of_mixture(const at::Tensor& f) {
-  const at::Tensor mean = f.mean(0);
-  return {mean, (f - mean).square().mean(0)};
-}
 
 class EnsemblePosterior : public FunctionPosterior {
  public:
@@ -39,6 +34,18 @@ class EnsemblePosterior : public FunctionPosterior {
     FunctionMoments found = moments_of_mixture(f.to(at::kDouble));
     found.variance = found.variance + missed.mean(0);
     return found;
+  }
+
+  FunctionParts parts(const Batch& batch) const override {
+    const auto is_missed = [&](std::size_t t) {
+      return counts_missed_ && std::find(carried_.begin(), carried_.end(), t) == carried_.end();
+    };
+    return parts_of_members(
+        model(), batch, moments_of_mixture, [&](std::size_t t) { return model().term(t, batch); },
+        [&](std::size_t t) {
+          return is_missed(t) ? model().missed_variance_of(t, batch).mean(0)
+                              : at::zeros({batch.x.size(0)}, at::kDouble);
+        });
   }
 
   // Members in turn, from one drawn at random, and what features miss by itself in each row.

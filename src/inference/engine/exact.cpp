@@ -10,6 +10,7 @@
 #include "ick/base/text.h"
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
+#include "inference/parts.h"
 #include "inference/stage.h"
 #include "model/lower_factor.h"
 #include "train/evidence.h"
@@ -93,6 +94,20 @@ class ExactPosterior : public FunctionPosterior {
     const at::Tensor phi = model().linear_features(batch.x)[0];  // (B, P + 1)
     const at::Tensor learned = at::linalg_solve_triangular(factor_, phi.t(), false).square().sum(0);
     return {phi.mv(mean_), learned + model().missed_variance(batch)[0]};
+  }
+
+  // Of term t with its own features phi_t, zero elsewhere: phi_t'm, |L^-1 phi_t|^2 and what they miss.
+  FunctionParts parts(const Batch& batch) const override {
+    const at::Tensor phi = model().linear_features(batch.x)[0];
+    std::vector<at::Tensor> means, variances;
+    for (const auto& [first, count] : feature_ranges(model())) {
+      at::Tensor own = at::zeros_like(phi);
+      own.narrow(1, first, count).copy_(phi.narrow(1, first, count));
+      const at::Tensor learned = at::linalg_solve_triangular(factor_, own.t(), false).square().sum(0);
+      means.push_back(own.mv(mean_));
+      variances.push_back(learned + model().missed_variance_of(means.size() - 1, batch)[0]);
+    }
+    return {at::stack(means), at::stack(variances), mean_[-1].expand({phi.size(0)})};
   }
 
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {

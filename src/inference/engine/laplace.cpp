@@ -6,6 +6,7 @@
 #include "ick/base/error.h"
 #include "ick/inference/direct.h"
 #include "inference/engines.h"
+#include "inference/parts.h"
 #include "inference/stage.h"
 
 // One trained network and the posterior of its last layers: Laplace's approximation, Bayesian last layer.
@@ -29,6 +30,12 @@ class LaplacePosterior : public FunctionPosterior {
     const at::Tensor f = model()(batch)[0].to(at::kDouble);  // (B)
     return f + std::sqrt(amplitude()) * (function_normals(count, parts.learned.size(0), seed).matmul(parts.learned) +
                                          parts.left.sqrt() * independent_normals(batch, count, seed));
+  }
+
+  FunctionParts parts(const Batch& batch) const override {
+    return parts_of_members(
+        model(), batch, moments_of_mixture, [&](std::size_t t) { return model().term(t, batch); },
+        [&](std::size_t t) { return direct_.of_term(model(), t, batch); });
   }
 
   TensorState tensors() const override { return direct_.state(); }

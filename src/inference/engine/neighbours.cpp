@@ -30,6 +30,7 @@ class NeighbourPosterior : public FunctionPosterior {
 
   const Engine& engine() const override { return engine_named("neighbours"); }
   FunctionMoments at(const Batch& batch, const Likelihood&) const override { return process_->at(batch.x); }
+  FunctionParts parts(const Batch& batch) const override { return process_->parts(batch.x); }
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     return process_->draws(batch.x, count, seed, independent_normals(batch, count, seed));
   }

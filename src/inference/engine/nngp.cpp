@@ -3,6 +3,7 @@
 #include "inference/bilinear.h"
 #include "inference/drawn.h"
 #include "inference/engines.h"
+#include "inference/parts.h"
 
 // Draws from the posterior of the last layers, hidden layers as they were drawn: GP(0, v K_nngp K_2) for wide networks.
 namespace ick {
@@ -22,6 +23,13 @@ class NngpPosterior : public FunctionPosterior {
     return found;
   }
 
+  FunctionParts parts(const Batch& batch) const override {
+    const std::vector<at::Tensor> missed = missed_of_terms(batch);
+    return parts_of_members(
+        model(), batch, moments_of_draws, [&](std::size_t t) { return model().term(t, batch); },
+        [&](std::size_t t) { return missed[t]; });
+  }
+
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     return some_members(model()(batch).to(at::kDouble), count, seed) +
            missed(batch).sqrt() * independent_normals(batch, count, seed);
@@ -30,18 +38,22 @@ class NngpPosterior : public FunctionPosterior {
   double amplitude() const override { return amplitude_; }
 
  private:
-  // The variance that features leave out of kernels, all outputs alike: (B)
-  at::Tensor missed(const Batch& batch) const {
-    at::Tensor total = at::zeros({batch.x.size(0)}, at::kDouble);
+  // The variance that features leave out of the kernels of each term, (B), all outputs alike.
+  std::vector<at::Tensor> missed_of_terms(const Batch& batch) const {
+    std::vector<at::Tensor> missed;
     const Pairs layers = model().last_layers(batch, LayerPrior::start);
     const std::vector<at::Tensor> residual = model().residuals(batch.x);
     for (std::size_t t = 0; t < residual.size(); ++t) {
-      if (!residual[t].defined()) continue;
+      if (!residual[t].defined()) {
+        missed.push_back(at::zeros({batch.x.size(0)}, at::kDouble));
+        continue;
+      }
       const at::Tensor each = layers[t].left.defined() ? residual[t] * layers[t].left.square().sum(2) : residual[t];
-      total = total + amplitude_ * each.mean(0);
+      missed.push_back(amplitude_ * each.mean(0));
     }
-    return total;
+    return missed;
   }
+  at::Tensor missed(const Batch& batch) const { return at::stack(missed_of_terms(batch)).sum(0); }
 
   double amplitude_;
 };

@@ -4,6 +4,7 @@
 #include "inference/bilinear.h"
 #include "inference/drawn.h"
 #include "inference/engines.h"
+#include "inference/parts.h"
 
 // The same for all weights of networks linearised where they were drawn: GP(0, v K_ntk K_2) for wide networks.
 namespace ick {
@@ -26,6 +27,23 @@ class NtkPosterior : public FunctionPosterior {
 
   at::Tensor draws(const Batch& batch, const Likelihood&, std::int64_t count, std::uint64_t seed) const override {
     return some_members(functions(batch), count, seed) + missed(batch).sqrt() * independent_normals(batch, count, seed);
+  }
+
+  FunctionParts parts(const Batch& batch) const override {
+    std::size_t first = 0;  // weight of the next term
+    return parts_of_members(
+        model(), batch, moments_of_draws,
+        [&](std::size_t t) {
+          const Pairs own = model().tangents_of(t, batch);
+          const auto from = weights_.begin() + static_cast<std::ptrdiff_t>(first);
+          first += own.size();
+          return product(own, {from, from + std::ssize(own)});
+        },
+        [&](std::size_t t) {
+          const Pairs left_out = model().tangents_of(t, batch, Model::Part::missed);
+          return left_out.empty() ? at::zeros({batch.x.size(0)}, at::kDouble)
+                                  : (amplitude_ * diagonal(left_out).mean(0)).to(at::kDouble);
+        });
   }
 
   TensorState tensors() const override {

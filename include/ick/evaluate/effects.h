@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ick/predict/predictor.h"
+#include "ick/table/table.h"
+
+// What a model does with a column: how its predictions change when that alone changes.
+namespace ick {
+
+struct EffectOptions {
+  std::int64_t points = 20;  // of a curve, of a column of numbers or times
+  std::int64_t rows = 200;   // drawn, that curves are averaged over
+  std::int64_t draws = 100;  // of the function, whose curves give the band
+  double level = 0.9;        // share of the draws' curves that a band holds at each point
+  std::uint64_t seed = 0;
+};
+
+// The effect of a column, in the target's units, centred: zero on average over the points.
+//   partial (Friedman 2001): g(v) = mean_i f(x_i with v in the column)
+//   accumulated local effects (Apley and Zhu 2020), where the column goes with another one, so that most combinations
+//     that a partial effect averages over do not occur: rows between the quantiles v_(k-1) and v_k only,
+//     g(v_k) - g(v_(k-1)) = mean_i f(x_i with v_k) - f(x_i with v_(k-1))
+struct Effect {
+  std::string column;
+  ColumnType type = ColumnType::number;
+  bool accumulated = false;
+  std::string goes_with;                   // the other column, of an accumulated one
+  std::vector<double> at;                  // numbers or times: quantiles of the column, each once
+  std::vector<std::string> levels;         // categories: the text of each
+  std::vector<double> mean, lower, upper;  // of each; the band is what is not known of the function
+};
+
+// UsageError for a column that the model does not read, or of text, and for classes; DataError where the table has no
+// complete row, or one value of the column.
+Effect effect_of(const Predictor& model, const Table& table, const std::string& column,
+                 const EffectOptions& options = {});
+
+// How much worse predictions get when a column's values are dealt out anew among the rows (Breiman 2001): the increase of
+// the root mean squared error, in the target's units; of classes that of the log loss.
+struct Importance {
+  std::string column;
+  double increase = 0.0, error = 0.0;  // mean and standard error over deals
+};
+struct ImportanceOptions {
+  std::int64_t rows = 2000;  // drawn, that have a target and a prediction
+  std::int64_t deals = 5;
+  std::uint64_t seed = 0;
+};
+
+// Of all columns that the model reads, the most important first. Rows that the model was trained on flatter what it has
+// learned by heart: give others.
+std::vector<Importance> importance_of(const Predictor& model, const Table& table,
+                                      const ImportanceOptions& options = {});
+
+// What a term has of the variance of predictions, f = constant + sum_t f_t, over the rows of a table:
+//   cov(f_t, f) / var(f)
+// Shares add up to one. One is negative where a term takes back what another one says. Empty for models that are no sum
+// of terms; DataError where all predictions are the same.
+struct TermShare {
+  ComponentName name;
+  double share = 0.0;
+};
+std::vector<TermShare> term_shares(const Predictor& model, const Table& table);
+
+}  // namespace ick
