@@ -32,9 +32,14 @@ std::vector<std::string> other_scores(const Leaderboard& all) {
   return names;
 }
 
-std::string with_error(const std::string& score, const Estimate& estimate) {
-  const std::string mean = score_text(score, estimate.mean);
-  return std::isfinite(estimate.error) ? mean + " +- " + error_digits(score, estimate.error) : mean;
+// "3.30 +- 0.24": two digits of the error, and as many places of the mean.
+std::string with_error(const std::string& score, const Estimate& estimate, bool sign = false) {
+  if (!std::isfinite(estimate.error) || estimate.error <= 0.0) return score_text(score, estimate.mean);
+  const double unit = is_share(score) ? 100.0 : 1.0;
+  const char* const percent = is_share(score) ? "%" : "";
+  const double mean = unit * estimate.mean, error = unit * estimate.error;
+  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 9);
+  return fmt::format("{0}{1:.{3}f}{4} +- {2:.{3}f}{4}", sign && mean >= 0.0 ? "+" : "", mean, error, places, percent);
 }
 
 std::string status_text(const Standing& standing, std::size_t folds) {
@@ -56,8 +61,7 @@ Cells cells_of(const Leaderboard& all, const Standing& standing) {
   if (standing.folds.empty()) return cells;
   cells.push_back(with_error(all.score, standing.scores.at(all.score)));
   const bool best = &standing == &all.standings.front();
-  cells.push_back(best ? "best"
-                       : (standing.difference.mean < 0.0 ? "" : "+") + with_error(all.score, standing.difference));
+  cells.push_back(best ? "best" : with_error(all.score, standing.difference, /*sign=*/true));
   for (const std::string& name : other_scores(all)) {
     cells.push_back(score_text(name, standing.scores.at(name).mean));
   }

@@ -14,8 +14,6 @@ namespace ick {
 
 namespace {
 
-bool is_share(const std::string& score) { return score == "coverage" || score == "accuracy"; }
-
 std::vector<const ScoreKind*> kinds_in(const CrossValidation& all) {
   std::vector<const ScoreKind*> kinds;
   const bool classes = all.folds.front().unseen.of_classes();
@@ -36,13 +34,11 @@ std::string plan_text(const FoldPlan& plan) {
   return fmt::format("{} folds of {} rows, {}: {}", plan.folds.size(), rows, print(plan.rule), plan.reason);
 }
 
+bool is_share(const std::string& score) { return score == "coverage" || score == "accuracy"; }
+
 std::string score_text(const std::string& score, double value) {
   if (!std::isfinite(value)) return "-";
   return is_share(score) ? fmt::format("{:.1f}%", 100.0 * value) : fmt::format("{:.4g}", value);
-}
-
-std::string error_digits(const std::string& score, double error) {
-  return is_share(score) ? fmt::format("{:.2g}%", 100.0 * error) : fmt::format("{:.2g}", error);
 }
 
 std::string score_label(const ScoreKind& kind, double level) {
