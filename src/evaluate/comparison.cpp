@@ -96,12 +96,17 @@ void plan_candidate(const Table& table, const Formula& formula, const FitOptions
 // Baselines to be compared with, one or several candidates for each.
 class Baselines {
  public:
-  Baselines(const Table& table, const Asked& asked, const FitOptions& options, ComparisonPlan& to)
-      : table_(table), asked_(asked), options_(options), to_(to), formula_(asked.together()) {
-    together_ = plan_rows(table, formula_, options);
+  // `formula` reads what any of those asked about reads.
+  Baselines(const Table& table, const Asked& asked, const Formula& formula, const FitOptions& options,
+            ComparisonPlan& to)
+      : table_(table), asked_(asked), formula_(formula), options_(options), to_(to) {
+    const auto& folds = to.folds.folds;
+    const auto least = std::ranges::min_element(folds, {}, [](const Fold& fold) { return fold.training.size(); });
+    FitOptions own = options_in_fold(options, to.folds, least - folds.begin());
+    own.holdout = Split{};
+    part_ = select_rows(table, least->training);
+    rows_ = plan_rows(part_, formula_, own);
   }
-
-  const Formula& formula() const { return formula_; }
 
   // `named` by the user: then reasons why it cannot serve are said.
   void add(const Baseline& baseline, bool named) {
@@ -115,7 +120,7 @@ class Baselines {
   }
 
   void add_learner(const Baseline& baseline, bool named) {
-    const BaselineTask task{table_, together_};
+    const BaselineTask task{part_, rows_};
     Candidate candidate = candidate_of(baseline);
     candidate.why_not = why_not(baseline, task);
     candidate.fit.formula = print(formula_);
@@ -160,10 +165,11 @@ class Baselines {
 
   const Table& table_;
   const Asked& asked_;
+  const Formula& formula_;
   const FitOptions& options_;
   ComparisonPlan& to_;
-  Formula formula_;
-  FitPlan together_;
+  Table part_;    // rows that are learned from in the fold with the fewest: what cannot serve these can serve nothing
+  FitPlan rows_;  // of these
 };
 
 std::vector<std::string> names_in(const std::string& list) {
@@ -291,8 +297,8 @@ ComparisonPlan plan_comparison(const Table& table, const std::vector<std::string
   const Asked asked(table, formulas, options);
   ComparisonPlan plan;
   plan.score = chosen_score(compare.score, likelihood_of(asked.plans.front().options).has_classes());
-  Baselines baselines(table, asked, options, plan);
-  plan.folds = plan_folds(table, print(baselines.formula()), options, folds);
+  const Formula together = asked.together();
+  plan.folds = plan_folds(table, print(together), options, folds);
   for (std::size_t i = 0; i < asked.formulas.size(); ++i) {
     Candidate candidate;
     candidate.label = label_of(asked.formulas[i], asked);
@@ -302,6 +308,7 @@ ComparisonPlan plan_comparison(const Table& table, const std::vector<std::string
     plan_candidate(table, asked.formulas[i], options, plan.folds, candidate);
     plan.candidates.push_back(std::move(candidate));
   }
+  Baselines baselines(table, asked, together, options, plan);
   for (const std::string& name : names_in(compare.with)) {
     if (name == "none") continue;
     if (name == "usual" || name == "all") {

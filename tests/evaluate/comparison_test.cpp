@@ -6,6 +6,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/fit/fit.h"
 #include "ick/ick.h"
 #include "support/message.h"
 #include "support/table_case.h"
@@ -226,8 +227,7 @@ TEST(Comparing, TheSameValidationRowsWhateverTheFormula) {
   const Table part = select_rows(table, plan.folds.folds[1].training);
   std::vector<bool> first;
   for (const Candidate& each : plan.candidates) {
-    FitOptions options = each.fit.options;
-    options.validation = parse_split("random=20%");  // as fit_fold sets rows apart for folds at random
+    const FitOptions options = options_in_fold(each.fit.options, plan.folds, 1);
     const FitPlan rows = plan_rows(part, parse_formula(each.fit.formula), options);
     if (first.empty()) first = rows.validation;
     EXPECT_EQ(rows.validation, first);

@@ -21,8 +21,8 @@ void check_budget(const OptionValue& budget);  // UsageError for what is not a l
 
 struct CompareOptions {
   std::string with = "usual";  // names of baselines, "forest,boosting"; usual: those that make sense; all; none
-  std::string score;           // to compare by; "": rmse, of classes log_loss
-  std::string budget;          // of time for all, "2min"; "": no end
+  std::string score = {};      // to compare by; "": rmse, of classes log_loss
+  std::string budget = {};     // of time for all, "2min"; "": no end
 
   double budget_seconds() const;  // 0: no end
 
