@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ick/base/error.h"
+#include "ick/evaluate/comparison.h"
 #include "ick/evaluate/cross_validation.h"
 #include "ick/evaluate/effects.h"
 #include "ick/fit/baselines.h"
@@ -27,6 +28,8 @@
 //   const ick::Prediction p = ick::load("air.model")->predict(ick::read_table("tomorrow.csv"));
 //
 // How well it predicts rows that it has not seen: ick::cross_validate(table, formula), in evaluate/cross_validation.h.
+// Whether it predicts better than others, and than simpler models: ick::compare(table, formulas), in
+// evaluate/comparison.h.
 namespace ick {
 
 // What a fit gives.

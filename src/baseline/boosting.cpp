@@ -88,6 +88,8 @@ Baseline boosting_baseline() {
   Baseline row;
   row.name = "boosting";
   row.text = "gradient boosting on all columns of the formula, levels as 0/1 numbers, by XGBoost";
+  row.phrase = "boosting";
+  row.usual = [](const BaselineTask& task) { return count_of(task.plan.training) >= kManyForForest; };
   row.classes = true;
   row.trainings = 5;
   row.side_by_side = true;

@@ -60,6 +60,8 @@ Baseline forest_baseline() {
   Baseline row;
   row.name = "forest";
   row.text = "random forest of 500 trees on all columns of the formula, levels as 0/1 numbers, by XGBoost";
+  row.phrase = "a forest";
+  row.usual = [](const BaselineTask& task) { return count_of(task.plan.training) < kManyForForest; };
   row.classes = true;
   row.trainings = 5;
   row.side_by_side = true;

@@ -299,12 +299,20 @@ std::string why_not_inverse_distance(const BaselineTask& task) {
                                        : "";
 }
 
+// Where nothing else varies: the formula reads a place alone.
+bool usual_inverse_distance(const BaselineTask& task) {
+  const BaselineRoles roles = roles_of(task);
+  return std::ranges::all_of(roles.columns, [&](const std::string& name) { return contains(roles.places, name); });
+}
+
 }  // namespace
 
 Baseline inverse_distance_baseline() {
   Baseline row;
   row.name = "inverse-distance";
   row.text = "a mean of the nearest places, of the same time where there is one, weighted by distance";
+  row.phrase = "the inverse distance";
+  row.usual = usual_inverse_distance;
   row.why_not = why_not_inverse_distance;
   row.read = read_places;
   row.learn = learn_inverse_distance;

@@ -166,6 +166,7 @@ Baseline last_season_baseline() {
   Baseline row;
   row.name = "last-season";
   row.text = "the value one day, week, year or period of the formula before, in each series";
+  row.phrase = "the last season";
   row.why_not = why_not_last_season;
   row.read = read_seasons;
   row.learn = learn_last_season;

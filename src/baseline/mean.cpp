@@ -40,6 +40,8 @@ Baseline mean_baseline() {
   Baseline row;
   row.name = "mean";
   row.text = "the mean of the target; of classes their shares";
+  row.phrase = "the mean";
+  row.usual = [](const BaselineTask&) { return true; };
   row.classes = true;
   row.read = [](const BaselineTask&, EncoderPlan&) {};
   row.learn = learn_mean;

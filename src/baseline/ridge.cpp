@@ -105,6 +105,8 @@ Baseline ridge_baseline() {
   Baseline row;
   row.name = "ridge";
   row.text = "linear in all columns of the formula, penalised: numbers, times as a trend, levels";
+  row.phrase = "ridge regression";
+  row.usual = [](const BaselineTask&) { return true; };
   row.why_not = why_not_columns;
   row.read = read_all_columns;
   row.learn = learn_ridge;

@@ -202,6 +202,8 @@ Baseline seasonal_baseline() {
   Baseline row;
   row.name = "seasonal";
   row.text = "the mean by hour of the day, day of the week and twelfth of the year, as times allow";
+  row.phrase = "the seasonal mean";
+  row.usual = [](const BaselineTask&) { return true; };
   row.why_not = why_not_seasonal;
   row.read = read_seasons;
   row.learn = learn_seasonal;

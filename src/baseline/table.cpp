@@ -6,6 +6,7 @@
 
 #include "base/registry.h"
 #include "baseline/kinds.h"
+#include "baseline/rewrite.h"
 #include "ick/base/error.h"
 
 namespace ick {
@@ -18,6 +19,12 @@ Baseline inverse_distance_baseline();
 Baseline ridge_baseline();
 Baseline forest_baseline();
 Baseline boosting_baseline();
+Baseline mlp_baseline();
+Baseline cyclic_baseline();
+Baseline network_baseline();
+Baseline kernels_baseline();
+Baseline joint_baseline();
+Baseline seasonal_joint_baseline();
 
 namespace {
 
@@ -25,7 +32,8 @@ namespace {
 const Registry<Baseline>& baseline_table() {
   static const Registry<Baseline> rows(
       "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
-                   ridge_baseline(), forest_baseline(), boosting_baseline()});
+                   ridge_baseline(), forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(),
+                   network_baseline(), kernels_baseline(), joint_baseline(), seasonal_joint_baseline()});
   return rows;
 }
 
@@ -46,7 +54,10 @@ std::string why_not(const Baseline& baseline, const BaselineTask& task) {
     }
     if (!o.noise_formula.empty()) return "its noise has one size, and " + setting("noise_formula") + " is given";
   }
-  return baseline.why_not != nullptr ? baseline.why_not(task) : "";
+  const std::string reason = baseline.why_not != nullptr ? baseline.why_not(task) : "";
+  if (!reason.empty() || baseline.rewrite == nullptr) return reason;
+  const bool same = print(baseline.rewrite(task)) == print(with_right(formula, spelled_out(task.plan.spec)));
+  return same ? "the formula is that already" : "";
 }
 
 at::Tensor kept_tensor(const TensorState& tensors, std::string_view name, std::int64_t axes) {

@@ -12,6 +12,10 @@
 // Trees that XGBoost grows and adds up (Chen and Guestrin 2016).
 namespace ick {
 
+// From so many rows on, boosting is compared with unasked, below it a forest: on few rows boosting needs tuning, on many
+// a forest takes its time.
+inline constexpr std::int64_t kManyForForest = 5'000;
+
 // Rows as XGBoost holds them.
 class TreeRows {
  public:

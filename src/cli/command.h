@@ -24,6 +24,7 @@ Command add_predict(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_effects(CLI::App& program);
 Command add_cv(CLI::App& program);
+Command add_compare(CLI::App& program);
 Command add_update(CLI::App& program);
 Command add_check(CLI::App& program);
 Command add_explain(CLI::App& program);

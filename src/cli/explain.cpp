@@ -64,6 +64,8 @@ Encoder assumed_encoder(const ModelSpec& spec) {
       const NetworkPlan& plan = network.inputs;
       NetworkInputs& inputs = encoder.networks.emplace_back();
       inputs.columns.resize(plan.columns.size() + plan.ranked.size());
+      for (const CyclePlan& cycle : plan.cycles)
+        inputs.columns.emplace_back().periods.resize(cycle.periods.size(), 1.0);
       for (const TreesPlan& trees : plan.trees) {
         RandomTree tree;
         tree.column.resize((std::size_t{1} << trees.depth) - 1);

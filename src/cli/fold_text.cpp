@@ -14,13 +14,6 @@ namespace ick {
 
 namespace {
 
-bool is_share(const std::string& score) { return score == "coverage" || score == "accuracy"; }
-
-// "90% covers"
-std::string label_of(const ScoreKind& kind, double level) {
-  return kind.name == "coverage" ? fmt::format("{}% covers", number_text(100.0 * level)) : std::string(kind.label);
-}
-
 std::vector<const ScoreKind*> kinds_in(const CrossValidation& all) {
   std::vector<const ScoreKind*> kinds;
   const bool classes = all.folds.front().unseen.of_classes();
@@ -41,9 +34,15 @@ std::string plan_text(const FoldPlan& plan) {
   return fmt::format("{} folds of {} rows, {}: {}", plan.folds.size(), rows, print(plan.rule), plan.reason);
 }
 
+bool is_share(const std::string& score) { return score == "coverage" || score == "accuracy"; }
+
 std::string score_text(const std::string& score, double value) {
   if (!std::isfinite(value)) return "-";
   return is_share(score) ? fmt::format("{:.1f}%", 100.0 * value) : fmt::format("{:.4g}", value);
+}
+
+std::string score_label(const ScoreKind& kind, double level) {
+  return kind.name == "coverage" ? fmt::format("{}% covers", number_text(100.0 * level)) : std::string(kind.label);
 }
 
 const char* error_text() {
@@ -57,7 +56,7 @@ void print_folds(const CrossValidation& all, const std::string& formula) {
   std::size_t width = 5;
   for (const Fold& fold : all.plan.folds) width = std::max(width, fold.name.size());
   fmt::print("  {:<{}} {:>7}", "fold", width, "rows");
-  for (const ScoreKind* kind : kinds) fmt::print(" {:>11}", label_of(*kind, all.plan.level));
+  for (const ScoreKind* kind : kinds) fmt::print(" {:>11}", score_label(*kind, all.plan.level));
   fmt::print("\n");
   std::int64_t not_scored = 0;
   for (std::size_t k = 0; k < all.folds.size(); ++k) {

@@ -9,9 +9,11 @@ namespace ick {
 
 std::string plan_text(
     const FoldPlan& plan);  // "5 folds by group(station), as asked; 320 rows to learn from, 80 to test"
+bool is_share(const std::string& score);
 // "4.1", "-" for what is not known; of shares percent.
 std::string score_text(const std::string& score, double value);
-const char* error_text();  // what standard errors are
+std::string score_label(const ScoreKind& kind, double level);  // "rmse", "90% covers"
+const char* error_text();                                      // what standard errors are
 
 void print_folds(const CrossValidation& all, const std::string& formula);            // stdout
 void print_optimism(const CrossValidation& blocked, const CrossValidation& random);  // stdout

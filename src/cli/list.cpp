@@ -106,6 +106,7 @@ void print_images() {
   }
   fmt::print("\nTransformations of columns, for networks:\n");
   fmt::print("{:<22} normal scores of the ranks of a number\n", "rank(x)");
+  fmt::print("{:<22} sine and cosine of each period; also within trees(...)\n", "cycle(t, period=1y)");
   fmt::print("{:<22} leaves of n totally random trees of this depth, 2^depth each\n", "trees(x, n=10, depth=2)");
 }
 

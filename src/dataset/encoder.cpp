@@ -322,7 +322,7 @@ Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vect
   }
   for (std::size_t a = 0; a < plan.networks.size(); ++a) {
     const std::uint64_t seed = seed_for(plan.seed, "network " + std::to_string(a + 1));
-    encoder.networks.push_back(fit_network_inputs(table, plan.networks[a], use, seed, plan.ranked));
+    encoder.networks.push_back(fit_network_inputs(table, plan.networks[a], use, seed, plan.ranked, plan.units));
   }
   return encoder;
 }

@@ -15,6 +15,7 @@
 #include "ick/base/parallel.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
 
 namespace ick {
 
@@ -201,10 +202,40 @@ NetworkColumn fit_network_column(const Column& column, const std::vector<bool>& 
   return fitted;
 }
 
-TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vector<bool>& use, std::uint64_t seed) {
+using Units = std::map<std::string, std::string>;
+
+NetworkColumn fit_cycle(const Column& column, const CyclePlan& plan, const std::vector<bool>& use, const Units& units) {
+  const std::string& name = column.info.name;
+  if (column.info.type == ColumnType::category || column.info.type == ColumnType::text) {
+    throw DataError(where(plan.position) + named(name) + " holds " + std::string(column_type_name(column.info.type)) +
+                    " values; cycle(t, period=...) takes times or numbers");
+  }
+  NetworkColumn fitted = fit_network_column(column, use);
+  fitted.scaling = {};
+  const auto declared = units.find(name);
+  const std::string unit = column.info.type == ColumnType::time ? "d" : declared != units.end() ? declared->second : "";
+  for (const Quantity& period : plan.periods) {
+    const std::optional<double> length =
+        period.unit.empty() ? period.number : convert(period.number, period.unit, unit);
+    if (!length) {
+      throw UsageError(where(plan.position) + "period=" + print(period) + " is not in the unit of " + named(name) +
+                       (unit.empty()
+                            ? ", which has none; write the number alone, or declare one with " + setting("units")
+                            : ", which is " + unit));
+    }
+    fitted.periods.push_back(*length);
+  }
+  return fitted;
+}
+
+TreesColumn fit_trees(const Table& table, const TreesPlan& plan, const std::vector<bool>& use, std::uint64_t seed,
+                      const Units& units) {
   TreesColumn fitted;
   for (const std::string& name : plan.columns) {
     fitted.columns.push_back(fit_network_column(table.column(name), use));
+  }
+  for (const CyclePlan& cycle : plan.cycles) {
+    fitted.columns.push_back(fit_cycle(table.column(cycle.column), cycle, use, units));
   }
   Rows rows;
   for (std::int64_t i = 0; i < table.rows; ++i) {
@@ -281,7 +312,8 @@ double NormalScores::of(double value) const {
 }
 
 std::int64_t NetworkColumn::width() const {
-  return info.type == ColumnType::category ? std::ssize(info.levels) : has_gaps ? 2 : 1;
+  if (info.type == ColumnType::category) return std::ssize(info.levels);
+  return (periods.empty() ? 1 : 2 * std::ssize(periods)) + (has_gaps ? 1 : 0);
 }
 
 std::int64_t TreesColumn::width() const {
@@ -329,7 +361,7 @@ void RowImages::load(std::int64_t image, float* to, const Augmentation& augmenta
 }
 
 NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
-                                 std::uint64_t seed, bool ranked) {
+                                 std::uint64_t seed, bool ranked, const Units& units) {
   NetworkInputs inputs;
   for (const std::string& name : plan.columns) {
     inputs.columns.push_back(fit_network_column(table.column(name), use, ranked, seed));
@@ -342,8 +374,11 @@ NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, co
     }
     inputs.columns.push_back(fit_network_column(table.column(name), use, true, seed));
   }
+  for (const CyclePlan& cycle : plan.cycles) {
+    inputs.columns.push_back(fit_cycle(table.column(cycle.column), cycle, use, units));
+  }
   for (std::size_t i = 0; i < plan.trees.size(); ++i) {
-    inputs.trees.push_back(fit_trees(table, plan.trees[i], use, seed_for(seed, "trees " + std::to_string(i))));
+    inputs.trees.push_back(fit_trees(table, plan.trees[i], use, seed_for(seed, "trees " + std::to_string(i)), units));
   }
   if (plan.image) inputs.image = fit_images(table, *plan.image, use, seed_for(seed, "images"));
   return inputs;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numbers>
 
 #include "dataset/names.h"
 #include "ick/base/error.h"
@@ -257,6 +258,24 @@ Odd encode_scaled(const Column& column, const NetworkColumn& fitted, Recipe::Row
   return odd;
 }
 
+Odd encode_cycle(const Column& column, const NetworkColumn& fitted, Recipe::Rows rows, float* to, std::int64_t stride) {
+  Odd odd;
+  const std::size_t waves = 2 * fitted.periods.size();
+  for (const std::int64_t i : rows) {
+    const double t = column.values[i];
+    const bool gap = std::isnan(t);
+    odd.filled += gap;
+    for (std::size_t k = 0; k < fitted.periods.size(); ++k) {
+      const double turns = t / fitted.periods[k], angle = 2.0 * std::numbers::pi * (turns - std::floor(turns));
+      to[2 * k] = gap ? 0.0f : static_cast<float>(std::numbers::sqrt2 * std::sin(angle));
+      to[2 * k + 1] = gap ? 0.0f : static_cast<float>(std::numbers::sqrt2 * std::cos(angle));
+    }
+    if (fitted.has_gaps) to[waves] = gap ? 1.0f : 0.0f;
+    to += stride;
+  }
+  return odd;
+}
+
 // Columns side by side, the first at `to`. Workers share out blocks of rows that stay in the cache from one column to
 // the next; a batch of training is one.
 template <class Sources>
@@ -271,8 +290,9 @@ void encode_columns(const Sources& sources, Recipe::Rows rows, float* to, std::i
     Odd* found = odd.data() + static_cast<std::size_t>(block) * sources.size();
     for (const auto& [column, fitted, codes] : sources) {
       const bool levels = fitted->info.type == ColumnType::category;
-      *found++ = levels ? encode_levels(*column, codes, some, column_to, stride)
-                        : encode_scaled(*column, *fitted, some, column_to, stride);
+      *found++ = levels                     ? encode_levels(*column, codes, some, column_to, stride)
+                 : !fitted->periods.empty() ? encode_cycle(*column, *fitted, some, column_to, stride)
+                                            : encode_scaled(*column, *fitted, some, column_to, stride);
       column_to += fitted->width();
     }
   });

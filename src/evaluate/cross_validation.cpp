@@ -148,15 +148,19 @@ FoldedFit plan_fit_in_folds(const Table& table, const std::string& formula, cons
   return fit;
 }
 
+FitOptions options_in_fold(const FitOptions& options, const FoldPlan& plan, std::int64_t number) {
+  FitOptions own = options;
+  if (own.validation) return own;
+  const Fold& fold = plan.folds.at(static_cast<std::size_t>(number));
+  own.validation = split_like(plan.rule, usual_validation_share(std::ssize(fold.training)));
+  return own;
+}
+
 FoldResult fit_fold(const Table& table, const FoldedFit& fit, const FoldPlan& plan, std::int64_t number,
                     const FitControl& control) {
   const Stopwatch watch;
   const Fold& fold = plan.folds.at(static_cast<std::size_t>(number));
-  FitOptions options = fit.options;
-  if (!options.validation) {
-    const double share = usual_validation_share(std::ssize(fold.training));
-    options.validation = split_like(plan.rule, share);
-  }
+  const FitOptions options = options_in_fold(fit.options, plan, number);
   FitHooks hooks;
   hooks.progress = control.progress;
   hooks.interrupted = control.cancelled;

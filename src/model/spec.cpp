@@ -56,10 +56,13 @@ void check_nested(const Call& call) {
       throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
                        ", a kernel; only networks read transformed columns");
     }
-    const bool known = nested.name == "trees" || nested.name == "rank";
-    if (known && nested.nested.empty() && !nested.rest) continue;
+    const bool known = nested.name == "trees" || nested.name == "rank" || nested.name == "cycle";
+    const bool cycles = nested.name == "trees" && std::ranges::all_of(nested.nested, [](const Call& each) {
+                          return each.name == "cycle" && each.nested.empty() && !each.rest;
+                        });
+    if (known && (nested.nested.empty() || cycles) && !nested.rest) continue;
     throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name +
-                     "\"; there are rank(x) and trees(x, n=10, depth=2)");
+                     "\"; there are rank(x), cycle(t, period=1y) and trees(x, n=10, depth=2), of columns or cycles");
   }
 }
 
@@ -169,7 +172,11 @@ void add_columns(const Part& part, ModelSpec& spec) {
   if (inputs.image) add_new(spec.network_columns, inputs.image->columns);
   add_new(spec.network_columns, inputs.columns);
   add_new(spec.network_columns, inputs.ranked);
-  for (const TreesPlan& trees : inputs.trees) add_new(spec.network_columns, trees.columns);
+  const auto add_cycles = [&](const std::vector<CyclePlan>& cycles) {
+    for (const CyclePlan& cycle : cycles) add_new(spec.network_columns, std::span(&cycle.column, 1));
+  };
+  add_cycles(inputs.cycles);
+  for (const TreesPlan& trees : inputs.trees) add_new(spec.network_columns, trees.columns), add_cycles(trees.cycles);
 }
 
 // Options of all calls of a product are options of its term.
@@ -237,7 +244,10 @@ std::vector<std::string> named_columns(const Formula& formula) {
   }
   for (const Call* call : calls_of(formula.right)) {
     add_new(named, call->columns);
-    for (const Call& nested : call->nested) add_new(named, nested.columns);
+    for (const Call& nested : call->nested) {
+      add_new(named, nested.columns);
+      for (const Call& inner : nested.nested) add_new(named, inner.columns);
+    }
   }
   return named;
 }
@@ -262,7 +272,10 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
     check_name(*call);
     check_nested(*call);
     check_columns(*call, formula, columns);
-    for (const Call& nested : call->nested) check_columns(nested, formula, columns);
+    for (const Call& nested : call->nested) {
+      check_columns(nested, formula, columns);
+      for (const Call& inner : nested.nested) check_columns(inner, formula, columns);
+    }
   }
   const std::vector<std::string> named = named_columns(formula);
   std::vector<std::string> others;

@@ -1,6 +1,8 @@
 #include "ick/net/spec.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -21,10 +23,41 @@ std::int64_t whole_number(const Argument& argument, std::int64_t low, std::int64
                    " to " + std::to_string(high));
 }
 
+// One for each column.
+std::vector<CyclePlan> cycle_plans(const Call& call) {
+  if (call.columns.empty()) {
+    throw UsageError(where(call.position) + "cycle has no column; name one, as in cycle(date, period=1y)");
+  }
+  std::vector<Quantity> periods;
+  for (const Argument& argument : call.arguments) {
+    if (argument.name != "period") {
+      throw UsageError(where(argument.position) + "cycle has no argument named \"" + argument.name +
+                       "\"; it has period");
+    }
+    const bool positive = std::all_of(argument.values.begin(), argument.values.end(),
+                                      [](const Quantity& each) { return each.number > 0.0; });
+    if (argument.kind != Argument::Kind::value || !positive) {
+      throw UsageError(where(argument.position) +
+                       "period of cycle is a length that is known, or several: 1y, [1d, 1w]");
+    }
+    periods = argument.values;
+  }
+  if (periods.empty())
+    throw UsageError(where(call.position) + "cycle has no period; write one, as in cycle(date, period=1y)");
+  std::vector<CyclePlan> plans;
+  for (std::size_t i = 0; i < call.columns.size(); ++i) {
+    plans.push_back({call.columns[i], periods, call.column_position(i)});
+  }
+  return plans;
+}
+
 TreesPlan trees_plan(const Call& call) {
   TreesPlan plan;
   plan.columns = call.columns;
-  if (plan.columns.empty()) throw UsageError(where(call.position) + "trees has no column; name one, as in trees(x)");
+  for (const Call& nested : call.nested) std::ranges::copy(cycle_plans(nested), std::back_inserter(plan.cycles));
+  if (plan.columns.empty() && plan.cycles.empty()) {
+    throw UsageError(where(call.position) + "trees has no column; name one, as in trees(x)");
+  }
   for (const Argument& argument : call.arguments) {
     if (argument.name == "n") {
       plan.count = whole_number(argument, 1, 1000);
@@ -68,6 +101,8 @@ NetworkSpec make_network_spec(const Call& call, const std::vector<std::string>& 
   for (const Call& nested : call.nested) {
     if (nested.name == "rank") {
       add_new(spec.inputs.ranked, ranked_columns(nested));
+    } else if (nested.name == "cycle") {
+      std::ranges::copy(cycle_plans(nested), std::back_inserter(spec.inputs.cycles));
     } else {
       spec.inputs.trees.push_back(trees_plan(nested));
     }

@@ -90,6 +90,7 @@ Json to_json(const std::vector<NetworkColumn>& columns) {
     each["scaling"] = to_json(column.scaling);
     each["has_gaps"] = column.has_gaps;
     if (column.ranks) each["ranks"] = {{"values", column.ranks->values}, {"scores", column.ranks->scores}};
+    if (!column.periods.empty()) each["periods"] = column.periods;
     json.push_back(std::move(each));
   }
   return json;
@@ -113,6 +114,7 @@ std::vector<NetworkColumn> network_columns_from(const Json& json) {
     column.scaling = scaling_from(each.at("scaling"));
     column.has_gaps = each.at("has_gaps").get<bool>();
     if (each.contains("ranks")) column.ranks = normal_scores_from(each.at("ranks"));
+    if (each.contains("periods")) column.periods = each.at("periods").get<std::vector<double>>();
   }
   return columns;
 }

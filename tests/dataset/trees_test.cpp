@@ -62,7 +62,7 @@ TEST(Trees, ColumnsBecomeOneNumberForEachLeaf) {
   const Table table = mixed_table(80, 4);
   EncoderPlan plan;
   plan.target = "y";
-  plan.networks = {{{"b"}, {{{"a", "b"}, 5, 2}}}};
+  plan.networks = {{{"b"}, {{{"a", "b"}, {}, 5, 2}}}};
   plan.seed = 11;
   const Encoder encoder = fit_encoder(table, plan, std::vector<bool>(80, true));
   ASSERT_EQ(encoder.networks[0].width(), 1 + 5 * 4);

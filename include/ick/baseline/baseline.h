@@ -46,6 +46,7 @@ struct BaselineTraining {
 // One kind of baseline: a row of the table, and a file of its own. Either it learns, or it is a formula.
 struct Baseline {
   std::string_view name, text;
+  std::string_view phrase;      // in a sentence: "the mean"; {time} stands for the column of times
   bool classes = false;         // serves targets of classes, too
   std::int64_t trainings = 24;  // again, at most, without parts of the rows, to calibrate intervals
 
@@ -53,6 +54,9 @@ struct Baseline {
 
   // Why it cannot serve, a half sentence; empty where it can. Null: it always can.
   std::string (*why_not)(const BaselineTask& task) = nullptr;
+
+  // Whether a formula that it can serve is worth comparing with it unasked. Null: not.
+  bool (*usual)(const BaselineTask& task) = nullptr;
 
   // The columns it reads, as an encoder is to make numbers of them.
   void (*read)(const BaselineTask& task, EncoderPlan& plan) = nullptr;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,12 +37,14 @@ struct NormalScores {
 
 // A column as a network reads it: a number (or time) standardised, after normal scores have taken its place where there
 // are any; a category as one number per level; a further 0/1 number where training rows had gaps, which are filled with
-// the mean.
+// the mean. A cycle as sqrt(2) sin(2 pi t / T) and sqrt(2) cos(2 pi t / T) of each of its periods T: of mean zero and
+// variance one over a whole period.
 struct NetworkColumn {
   ColumnInfo info;
   Scaling scaling;
   bool has_gaps = false;
   std::optional<NormalScores> ranks = {};
+  std::vector<double> periods = {};  // of a cycle, in the column's unit
 
   std::int64_t width() const;  // numbers it becomes
 };
@@ -82,9 +85,11 @@ struct RowImages {
   void load(std::int64_t image, float* to, const Augmentation& augmentation = {}, std::uint64_t seed = 0) const;
 };
 
-// On the rows of `table` where `use` is true. `ranked`: normal scores of all columns of numbers.
+// On the rows of `table` where `use` is true. `ranked`: normal scores of all columns of numbers. `units` of columns, as
+// declared.
 NetworkInputs fit_network_inputs(const Table& table, const NetworkPlan& plan, const std::vector<bool>& use,
-                                 std::uint64_t seed, bool ranked = false);
+                                 std::uint64_t seed, bool ranked = false,
+                                 const std::map<std::string, std::string>& units = {});
 
 // Which image of the store each of these rows of the table names.
 RowImages encode_images(const Table& table, const NetworkImages& images, const std::vector<std::int64_t>& rows);

@@ -63,6 +63,9 @@ struct FoldedFit {
 FoldedFit plan_fit_in_folds(const Table& table, const std::string& formula, const FitOptions& options,
                             const FoldPlan& plan);
 
+// The same within a fold: validation rows are set apart as folds are, unless the options say how.
+FitOptions options_in_fold(const FitOptions& options, const FoldPlan& plan, std::int64_t fold);
+
 struct FoldResult {
   std::int64_t fold = 0;  // number in the plan, from 0
   UnseenRows unseen;
@@ -71,8 +74,7 @@ struct FoldResult {
   double seconds = 0.0;
 };
 
-// A model of the fold's training rows, and what it says of its test rows. Validation rows within the fold are set apart
-// in the same way as folds are, unless the options say how.
+// A model of the fold's training rows, and what it says of its test rows.
 FoldResult fit_fold(const Table& table, const FoldedFit& fit, const FoldPlan& plan, std::int64_t fold,
                     const FitControl& control = {});
 

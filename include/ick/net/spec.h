@@ -12,9 +12,17 @@
 
 namespace ick {
 
+// cycle(t, period=[1d, 1w]) among the columns of a network, or of its trees: sine and cosine of each period.
+struct CyclePlan {
+  std::string column;
+  std::vector<Quantity> periods;
+  std::size_t position = 0;  // column of the formula, for messages
+};
+
 // trees(x, n=10, depth=2) among the columns of a network.
 struct TreesPlan {
   std::vector<std::string> columns;
+  std::vector<CyclePlan> cycles = {};
   std::int64_t count = 10;
   int depth = 2;
 };
@@ -25,6 +33,7 @@ struct NetworkPlan {
   std::vector<TreesPlan> trees = {};
   std::optional<ImageSettings> image = {};
   std::vector<std::string> ranked = {};  // columns of rank(x): read by their ranks, beside `columns`
+  std::vector<CyclePlan> cycles = {};    // beside both
 };
 
 // One network of a model, as plain data: what a formula says of it.
