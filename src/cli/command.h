@@ -23,6 +23,7 @@ Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_cv(CLI::App& program);
+Command add_suggest(CLI::App& program);
 Command add_update(CLI::App& program);
 Command add_check(CLI::App& program);
 Command add_explain(CLI::App& program);

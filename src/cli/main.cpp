@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
       "checkpoint.");
   const std::vector<ick::Command> commands = {ick::add_look(app),       ick::add_fit(app),      ick::add_pretrain(app),
                                               ick::add_predict(app),    ick::add_evaluate(app), ick::add_cv(app),
+                                              ick::add_suggest(app),
                                               ick::add_update(app),     ick::add_check(app),    ick::add_explain(app),
                                               ick::add_verify(app),     ick::add_list(app),     ick::add_simulate(app),
                                               ick::add_completion(app), ick::add_manual(app)};
