@@ -96,6 +96,7 @@ Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
                {"fitted_rows", found.fitted_rows},
                {"unseen_rows", found.unseen_rows},
                {"left_out", found.left_out},
+               {"screened", found.screened},
                {"finished", found.finished},
                {"seconds", found.seconds},
                {"verdict", found.verdict},
@@ -133,7 +134,8 @@ void print_suggestions(const SuggestRequest& request, const Suggestions& found) 
              print(found.rule), found.reason);
   if (found.fitted_rows < found.rows) fmt::print("fits of the search: {} rows drawn from these\n", found.fitted_rows);
   if (!found.left_out.empty()) fmt::print("left out: {}\n", join_words(found.left_out));
-  fmt::print("{} formulas tried in {:.0f} s{}\n", found.trials.size() - 1, found.seconds,
+  fmt::print("{} formulas tried as linear models, {} of them fitted, in {:.0f} s{}\n", found.screened,
+             found.trials.size() - 1, found.seconds,
              found.finished ? "" : ": the time was over before the search was");
   if (!found.suggested.empty()) {
     fmt::print("\n  {:<44} {:>18} {:>18} {:>10}\n", "", label + " in folds", "better by", "set apart");

@@ -1,7 +1,6 @@
 #include "search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -9,19 +8,10 @@
 namespace ick::detail {
 namespace {
 
-constexpr std::int64_t kFirstFolds = 2;   // in which every step is scored
-constexpr std::size_t kFewestKept = 4;    // steps of a round that are scored in all folds
-constexpr std::size_t kOneOfSoMany = 3;   // at least this part of them
-constexpr std::size_t kBeam = 2;          // formulas from which steps are made
-constexpr double kFirstShare = 0.6;       // of the time that is left, for the first folds of a round
-
-double mean_loss(const Trial& trial) {
-  return std::accumulate(trial.losses.begin(), trial.losses.end(), 0.0) / static_cast<double>(trial.losses.size());
-}
-
-bool is_complete(const Trial& trial, std::int64_t folds) {
-  return trial.failure.empty() && std::ssize(trial.losses) == folds;
-}
+constexpr std::size_t kBeam = 2;       // formulas from which steps are made
+constexpr double kWorthMore = 0.5;     // standard errors that a round must gain for another one
+constexpr std::size_t kLongList = 8;   // formulas that are worth a fit
+constexpr std::size_t kShortList = 3;  // when none seems better than the mean
 
 std::vector<std::size_t> complete_by_loss(const std::vector<Trial>& trials, std::int64_t folds) {
   std::vector<std::size_t> order;
@@ -33,82 +23,31 @@ std::vector<std::size_t> complete_by_loss(const std::vector<Trial>& trials, std:
   return order;
 }
 
-bool better_by_an_error(const Trial& before, const Trial& now, double ratio) {
+bool is_better(const Trial& before, const Trial& now, double ratio, double errors = 1.0) {
   const Estimate gain = gain_over(before, now, ratio);
-  return gain.mean > gain.error;
+  return gain.mean > errors * gain.error;
 }
 
-class Rounds {
- public:
-  explicit Rounds(const SearchRequest& request) : request_(request) {}
-
-  Search run() {
-    begin({});
-    evaluate({0}, 0, request_.folds, 1.0);
-    if (!is_complete(found_.trials[0], request_.folds)) return std::move(found_);
-    std::size_t best = 0;
-    while (!request_.over()) {
-      const std::vector<std::size_t> steps = next_steps();
-      if (steps.empty()) {
-        found_.finished = true;
-        break;
-      }
-      evaluate(steps, 0, std::min(kFirstFolds, request_.folds), kFirstShare);
-      evaluate(best_of(steps), kFirstFolds, request_.folds, 1.0);
-      const std::size_t now = complete_by_loss(found_.trials, request_.folds).front();
-      const bool better = better_by_an_error(found_.trials[best], found_.trials[now], request_.ratio);
-      best = now;
-      if (better || request_.over()) continue;
-      found_.finished = true;
-      break;
-    }
-    return std::move(found_);
+// The simplest that the best one is not better than; of equally simple ones the better.
+std::size_t simplest_of(const std::vector<Trial>& trials, const std::vector<std::size_t>& order,
+                        const Folding& folding) {
+  std::size_t simplest = order.front();
+  const auto weight = [&](std::size_t i) { return weight_of(folding.from, trials[i].structure); };
+  for (const std::size_t i : order) {
+    if (weight(i) < weight(simplest) && !is_better(trials[i], trials[order.front()], folding.ratio)) simplest = i;
   }
-
- private:
-  std::size_t begin(Structure structure) {
-    tried_.insert(structure);
-    found_.trials.push_back({std::move(structure), {}, {}});
-    return found_.trials.size() - 1;
-  }
-
-  std::vector<std::size_t> next_steps() {
-    std::vector<std::size_t> from = complete_by_loss(found_.trials, request_.folds), steps;
-    from.resize(std::min(from.size(), kBeam));
-    for (const std::size_t each : from) {
-      for (Structure& step : steps_from(request_.from, Structure(found_.trials[each].structure))) {
-        if (!tried_.contains(step)) steps.push_back(begin(std::move(step)));
-      }
-    }
-    return steps;
-  }
-
-  void evaluate(const std::vector<std::size_t>& trials, std::int64_t first, std::int64_t last, double share) {
-    std::vector<FoldOfTrial> folds;
-    for (const std::size_t trial : trials) {
-      for (std::int64_t fold = first; fold < last; ++fold) folds.push_back({trial, fold});
-    }
-    if (!folds.empty()) request_.evaluate(found_.trials, folds, share);
-  }
-
-  // By their losses in the first folds.
-  std::vector<std::size_t> best_of(std::vector<std::size_t> steps) const {
-    std::erase_if(steps, [&](std::size_t i) {
-      return !is_complete(found_.trials[i], std::min(kFirstFolds, request_.folds));
-    });
-    std::stable_sort(steps.begin(), steps.end(), [&](std::size_t a, std::size_t b) {
-      return mean_loss(found_.trials[a]) < mean_loss(found_.trials[b]);
-    });
-    steps.resize(std::min(steps.size(), std::max(kFewestKept, steps.size() / kOneOfSoMany)));
-    return steps;
-  }
-
-  const SearchRequest& request_;
-  Search found_;
-  std::set<Structure> tried_;
-};
+  return simplest;
+}
 
 }  // namespace
+
+double mean_loss(const Trial& trial) {
+  return std::accumulate(trial.losses.begin(), trial.losses.end(), 0.0) / static_cast<double>(trial.losses.size());
+}
+
+bool is_complete(const Trial& trial, std::int64_t folds) {
+  return trial.failure.empty() && std::ssize(trial.losses) == folds;
+}
 
 Estimate gain_over(const Trial& a, const Trial& b, double ratio) {
   std::vector<double> gains;
@@ -118,22 +57,60 @@ Estimate gain_over(const Trial& a, const Trial& b, double ratio) {
   return mean_over_folds(gains, ratio);
 }
 
-Search search(const SearchRequest& request) { return Rounds(request).run(); }
-
-std::vector<std::size_t> choose_three(const Search& found, const SearchRequest& request) {
-  const std::vector<Trial>& trials = found.trials;
-  const std::vector<std::size_t> order = complete_by_loss(trials, request.folds);
-  if (order.empty() || order.front() == 0) return {};
-  const std::size_t best = order.front();
-  std::size_t simplest = best;
-  const auto weight = [&](std::size_t i) { return weight_of(request.from, trials[i].structure); };
-  for (const std::size_t i : order) {
-    if (weight(i) < weight(simplest) && !better_by_an_error(trials[i], trials[best], request.ratio)) simplest = i;
+std::vector<Trial> search(const Folding& folding, const std::function<std::vector<double>(const Structure&)>& losses,
+                          const std::function<bool()>& over) {
+  std::vector<Trial> trials = {{{}, losses({}), {}}};
+  std::set<Structure> tried = {{}};
+  for (std::size_t best = 0; !over();) {
+    std::vector<std::size_t> from = complete_by_loss(trials, folding.folds);
+    from.resize(std::min(from.size(), kBeam));
+    std::vector<Structure> steps;
+    for (const std::size_t each : from) {
+      for (Structure& step : steps_from(folding.from, trials[each].structure)) {
+        if (tried.insert(step).second) steps.push_back(std::move(step));
+      }
+    }
+    for (Structure& step : steps) {
+      if (over()) break;
+      trials.push_back({step, losses(step), {}});
+    }
+    const std::size_t now = complete_by_loss(trials, folding.folds).front();
+    if (!is_better(trials[best], trials[now], folding.ratio, kWorthMore)) break;
+    best = now;
   }
-  if (simplest == 0) return {};
+  return trials;
+}
+
+std::vector<Structure> shortlist(const std::vector<Trial>& trials, const Folding& folding) {
+  const std::vector<std::size_t> order = complete_by_loss(trials, folding.folds);
+  const Structure& simplest = trials[simplest_of(trials, order, folding)].structure;
+  const std::size_t most = simplest.empty() ? kShortList : kLongList;
+  std::vector<Structure> list;
+  const auto add = [&](const Structure& structure) {
+    const bool known = std::find(list.begin(), list.end(), structure) != list.end();
+    if (list.size() < most && !structure.empty() && !known) list.push_back(structure);
+  };
+  const auto add_with_parts = [&](const Structure& structure) {
+    add(structure);
+    for (std::size_t t = 0; t < structure.size(); ++t) {
+      Structure less = structure;
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(t));
+      add(less);
+    }
+  };
+  add_with_parts(simplest);
+  add_with_parts(trials[order.front()].structure);
+  for (const std::size_t i : order) add(trials[i].structure);
+  return list;
+}
+
+std::vector<std::size_t> choose_three(const std::vector<Trial>& trials, const Folding& folding) {
+  const std::vector<std::size_t> order = complete_by_loss(trials, folding.folds);
+  const std::size_t simplest = simplest_of(trials, order, folding);
+  if (trials[simplest].structure.empty()) return {};
   std::vector<std::size_t> three = {simplest};
   for (const std::size_t i : order) {
-    if (three.size() < 3 && i != simplest && better_by_an_error(trials[0], trials[i], request.ratio)) three.push_back(i);
+    if (three.size() < 3 && i != simplest && is_better(trials[0], trials[i], folding.ratio)) three.push_back(i);
   }
   return three;
 }

@@ -14,6 +14,7 @@
 #include "ick/look/look.h"
 #include "ingredients.h"
 #include "losses.h"
+#include "screen.h"
 #include "search.h"
 
 namespace ick::detail {
@@ -24,7 +25,10 @@ namespace {
 
 constexpr std::int64_t kMostRowsOfFits = 2000;   // of the search: structure shows in fewer rows than parameters do
 constexpr std::int64_t kMostRowsAtLast = 5000;   // learned from, and scored, at last
-constexpr double kSearchShare = 0.65;            // of the budget; the rest is for the last fits
+constexpr double kScreenShare = 0.3;             // of the budget: linear models
+constexpr double kSearchShare = 0.65;            // of the budget: these and fits in folds; the rest is for the last fits
+constexpr std::int64_t kFirstFolds = 2;          // in which all formulas worth a fit are fitted
+constexpr std::size_t kKept = 4;                 // formulas that are fitted in all folds
 constexpr double kSure = 0.01;                   // P of a gain as large as that of the first formula without one
 constexpr std::int64_t kImageEpochs = 10;        // of the search
 
@@ -133,9 +137,12 @@ class Suggesting {
       o.refit = Refit::no;
       o.inputs = NumberInputs::standard;
       o.neighbours = Neighbours::no;
-      const bool network = has_network(from_, structure);
-      if (!network && likelihood_ == "gaussian") o.posterior = "neighbours";
-      if (weight_of(from_, structure) > 2 && reads_images(structure)) o.epochs = kImageEpochs;
+      if (has_network(from_, structure)) {
+        o.warm_start = o.polish = false;  // nine tenths of the time, for a hundredth of the score
+      } else if (likelihood_ == "gaussian") {
+        o.posterior = "neighbours";
+      }
+      if (reads_images(structure)) o.epochs = kImageEpochs;
     }
     return {formula_of(from_, structure), o, 0.0};
   }
@@ -150,22 +157,27 @@ class Suggesting {
     if (control_.cancelled && control_.cancelled()) throw Interrupted("the search was cancelled");
   }
 
-  void evaluate(std::vector<Trial>& trials, const std::vector<FoldOfTrial>& wanted, double share) {
-    const double now = watch_.seconds(), end = now + share * (kSearchShare * options_.budget - now);
+  bool search_is_over() const { return watch_.seconds() > kSearchShare * options_.budget; }
+
+  void evaluate(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last) {
     std::vector<FoldedFit> fits;
+    fits.reserve(some.size());
     std::vector<SuggestTask> tasks;
-    fits.reserve(wanted.size());
-    for (const FoldOfTrial& each : wanted) {
-      fits.push_back(fit_of(trials[each.trial].structure, true));
-      tasks.push_back({&learned_, &fits.back(), &plan_, each.fold});
+    std::vector<std::size_t> trial_of;
+    for (const std::size_t trial : some) {
+      fits.push_back(fit_of(trials_[trial].structure, true));
+      for (std::int64_t fold = first; fold < last; ++fold) {
+        tasks.push_back({&learned_, &fits.back(), &plan_, fold});
+        trial_of.push_back(trial);
+      }
     }
     const std::vector<SuggestOutcome> outcomes =
-        control_.run(tasks, [&] { return watch_.seconds() > end || (control_.cancelled && control_.cancelled()); });
+        control_.run(tasks, [&] { return search_is_over() || (control_.cancelled && control_.cancelled()); });
     check_cancelled();
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      Trial& trial = trials[wanted[i].trial];
+      Trial& trial = trials_[trial_of[i]];
       if (!outcomes[i].failure.empty()) trial.failure = outcomes[i].failure;
-      if (!outcomes[i].result || wanted[i].fold != std::ssize(trial.losses)) continue;
+      if (!outcomes[i].result || tasks[i].fold != std::ssize(trial.losses)) continue;
       const double loss = score_of(*loss_, outcomes[i].result->unseen);
       if (std::isfinite(loss)) {
         trial.losses.push_back(loss);
@@ -175,31 +187,86 @@ class Suggesting {
     }
   }
 
+  // The target as the screen reads it: logarithms where the formulas have them, of classes their indicators.
+  std::vector<std::vector<double>> screened_target() const {
+    const Numbers& values = learned_.column(target_).values;
+    std::vector<double> plain(values.begin(), values.end());
+    if (from_.target.starts_with("log(")) {
+      for (double& y : plain) y = std::log(y);
+    }
+    if (!likelihood_named(likelihood_).has_classes()) return {plain};
+    std::vector<double> classes = plain;
+    std::sort(classes.begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+    std::vector<std::vector<double>> indicators;
+    for (const double each : classes) {
+      std::vector<double>& indicator = indicators.emplace_back();
+      for (const double y : plain) indicator.push_back(y == each ? 1.0 : 0.0);
+    }
+    return indicators;
+  }
+
+  // Linear models of all steps, then fits of the formulas that these make look best; those with images, of which a linear
+  // model can say nothing, are fitted, too.
   void search_formulas() {
-    const SearchRequest request{
-        from_, std::ssize(plan_.folds), plan_.ratio,
-        [this](std::vector<Trial>& trials, const std::vector<FoldOfTrial>& folds, double share) {
-          evaluate(trials, folds, share);
+    const Folding folding{from_, std::ssize(plan_.folds), plan_.ratio};
+    const Screen screen(from_, learned_, screened_target(), plan_.folds, options_.seed);
+    const std::vector<Trial> screened = search(
+        folding,
+        [&](const Structure& structure) {
+          return screen.can(structure) ? screen.losses(structure) : std::vector<double>();
         },
-        [this] { return watch_.seconds() > kSearchShare * options_.budget; }};
-    found_ = search(request);
-    made_.finished = found_.finished;
-    for (const Trial& trial : found_.trials) {
+        [&] {
+          check_cancelled();
+          return watch_.seconds() > kScreenShare * options_.budget;
+        });
+    made_.screened = std::ssize(screened) - 1;
+    trials_ = {{{}, {}, {}}};
+    const std::vector<Structure> list = shortlist(screened, folding);
+    for (std::size_t i = 0; i < from_.all.size(); ++i) {
+      if (from_.all[i].role != Role::image) continue;
+      trials_.push_back({{{i}}, {}, {}});
+      if (!list.empty()) trials_.push_back({with_term(list.front(), {i}), {}, {}});
+    }
+    for (const Structure& each : list) trials_.push_back({each, {}, {}});
+    fit_in_folds();
+    for (const Trial& trial : trials_) {
       made_.trials.push_back({trial.structure.empty() ? from_.target + " ~ mean" : formula_of(from_, trial.structure),
                               trial.losses, trial.failure});
     }
-    const auto scored = std::count_if(found_.trials.begin(), found_.trials.end(), [&](const Trial& trial) {
-      return trial.failure.empty() && std::ssize(trial.losses) == std::ssize(plan_.folds);
-    });
-    const std::string& failure = found_.trials.front().failure;
-    if (!failure.empty()) throw DataError("the mean of \"" + target_ + "\" could not be scored: " + failure);
-    if (scored < 2 && !found_.finished) {
-      throw UsageError(setting("budget", number_text(options_.budget)) + ": too few seconds to score one formula in " +
-                       std::to_string(plan_.folds.size()) + " folds of " + std::to_string(learned_.rows) +
-                       " rows; give more, or fewer " + setting("folds"));
+    made_.mean = mean_over_folds(trials_.front().losses, plan_.ratio);
+    three_ = choose_three(trials_, folding);
+  }
+
+  static Structure with_term(Structure structure, Term term) {
+    structure.push_back(std::move(term));
+    std::sort(structure.begin(), structure.end());
+    return structure;
+  }
+
+  // All in the first folds, the best of them in the others.
+  void fit_in_folds() {
+    const std::int64_t folds = std::ssize(plan_.folds), first = std::min(kFirstFolds, folds);
+    std::vector<std::size_t> all, kept;
+    for (std::size_t i = 1; i < trials_.size(); ++i) all.push_back(i);
+    evaluate({0}, 0, folds);
+    evaluate(all, 0, first);
+    for (const std::size_t i : all) {
+      if (is_complete(trials_[i], first)) kept.push_back(i);
     }
-    made_.mean = mean_over_folds(found_.trials.front().losses, plan_.ratio);
-    three_ = choose_three(found_, request);
+    std::stable_sort(kept.begin(), kept.end(),
+                     [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
+    kept.resize(std::min(kept.size(), kKept));
+    evaluate(kept, first, folds);
+    made_.finished = !search_is_over();
+    const Trial& mean = trials_.front();
+    if (!mean.failure.empty()) throw DataError("the mean of \"" + target_ + "\" could not be scored: " + mean.failure);
+    const bool any = std::any_of(trials_.begin() + 1, trials_.end(),
+                                 [&](const Trial& trial) { return is_complete(trial, folds); });
+    if (is_complete(mean, folds) && (any || made_.finished)) return;
+    throw UsageError(setting("budget", number_text(options_.budget)) + ": too few seconds to score one formula in " +
+                     std::to_string(folds) + " folds of " + std::to_string(learned_.rows) + " rows; give more, or fewer " +
+                     setting("folds"));
   }
 
   // The rows set apart: the mean and the first formula whatever it takes, the others in the time that is left.
@@ -214,7 +281,7 @@ class Suggesting {
     const FoldPlan plan = last_fold(last, std::ssize(training), division_.rule);
     const std::vector<std::int64_t> blocks = blocks_by(last, division_.rule, std::ssize(training));
     std::vector<FoldedFit> fits = {fit_of({}, false)};
-    for (const std::size_t each : three_) fits.push_back(fit_of(found_.trials[each].structure, false));
+    for (const std::size_t each : three_) fits.push_back(fit_of(trials_[each].structure, false));
     std::vector<SuggestTask> tasks;
     for (const FoldedFit& fit : fits) tasks.push_back({&last, &fit, &plan, 0});
     const auto do_some = [&](std::size_t first, std::size_t count, double seconds) {
@@ -249,16 +316,16 @@ class Suggesting {
   }
 
   Suggestion in_folds(std::size_t place) const {
-    const Trial& trial = found_.trials[three_[place]];
+    const Trial& trial = trials_[three_[place]];
     Suggestion each;
     each.formula = formula_of(from_, trial.structure);
     each.meaning = meaning_of(from_, trial.structure);
     each.folds = mean_over_folds(trial.losses, plan_.ratio);
-    each.gain = gain_over(found_.trials.front(), trial, plan_.ratio);
+    each.gain = gain_over(trials_.front(), trial, plan_.ratio);
     each.unseen = std::numeric_limits<double>::quiet_NaN();
     each.unseen_gain = {each.unseen, each.unseen};
     const auto lower = [&](std::size_t other) {
-      return mean_over_folds(found_.trials[other].losses, plan_.ratio).mean < each.folds.mean;
+      return mean_over_folds(trials_[other].losses, plan_.ratio).mean < each.folds.mean;
     };
     const bool best = std::none_of(three_.begin(), three_.end(), lower);
     each.reason = place == 0 && best ? "best in folds, and no simpler formula is within one standard error"
@@ -272,7 +339,7 @@ class Suggesting {
 
   void say_verdict() {
     const std::string label(score_kind(made_.score).label), unseen = std::to_string(made_.unseen_rows) + " rows";
-    const auto tried = static_cast<std::int64_t>(made_.trials.size()) - 1;
+    const std::int64_t tried = made_.screened;
     if (made_.suggested.empty()) {
       made_.verdict = fmt::format(
           "nothing found beyond the mean: of {} formulas none is better in folds by more than a standard error", tried);
@@ -305,7 +372,7 @@ class Suggesting {
   FoldPlan plan_;
   std::string likelihood_;
   const LossKind* loss_ = nullptr;
-  Search found_;
+  std::vector<Trial> trials_;  // by fits; the first is the mean
   std::vector<std::size_t> three_;
 };
 

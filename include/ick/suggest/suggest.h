@@ -104,7 +104,8 @@ struct Suggestions {
   std::vector<std::string> left_out;  // columns that no formula reads, and why
   Estimate mean;                      // score of the mean in folds
   double unseen_mean = 0.0;
-  std::vector<SuggestTrial> trials;  // in the order in which they were made
+  std::int64_t screened = 0;         // formulas that were looked at as linear models
+  std::vector<SuggestTrial> trials;  // that were fitted: the mean, then the most promising ones first
   bool fill_gaps = false;            // fits need gaps=fill: columns of kernels have missing cells
   bool finished = false;             // the search ended before its time did
   std::vector<Suggestion> suggested;  // up to three, the first is the one to take; none when nothing was found
