@@ -44,6 +44,15 @@ std::string call_text(const std::string& name, const std::vector<std::string>& c
   return print(call);
 }
 
+// Beside a network whose kernels are learned step by step, features are what a fit takes its time for.
+std::string with_few_points(Call call) {
+  constexpr double kPoints = 64.0;
+  Argument& argument = call.arguments.emplace_back();
+  argument.name = "points";
+  argument.values = {{kPoints, ""}};
+  return print(call);
+}
+
 // Reads the terms of a page one by one.
 class Collector {
  public:
@@ -99,10 +108,10 @@ class Collector {
               : fmt::format("{} explains {:.0f}% of the variance in the spectrum", period, 100.0 * found->share);
       add(column, {Role::season, text, "a season of " + period + " in " + columns, hint});
     } else if (call.name == "matern32" && column.role == ColumnRole::time) {
-      add(column, {Role::trend, text, "a slow change over " + columns, ""});
+      add(column, {Role::trend, text, "a slow change over " + columns, "", 1, false, false, with_few_points(call)});
       add(column, {Role::trend, call_text("linear", call.columns), "a straight trend over " + columns, ""});
     } else if (call.name == "matern32") {
-      add(column, {Role::place, text, "a map over " + columns, ""});
+      add(column, {Role::place, text, "a map over " + columns, "", 1, false, false, with_few_points(call)});
     } else if (call.name == "categorical") {
       if (column.role == ColumnRole::group && column.distinct <= kMostLevels) levels_.push_back(&column);
       add(column, {Role::group, text, "a level of each " + columns, ""});
@@ -179,12 +188,14 @@ Term spoken(const Ingredients& from, Term term) {
 
 Ingredients ingredients_of(const TableLook& page, const TableLook& plain) { return Collector(page, plain).collect(); }
 
-std::string formula_of(const Ingredients& from, const Structure& structure) {
+std::string formula_of(const Ingredients& from, const Structure& structure, bool quick) {
+  quick = quick && has_network(from, structure);
   std::string text = from.target + " ~ ";
   for (std::size_t t = 0; t < structure.size(); ++t) {
     const Term term = spoken(from, structure[t]);
     for (std::size_t f = 0; f < term.size(); ++f) {
-      text += (f > 0 ? " * " : t > 0 ? " + " : "") + from.all[term[f]].text;
+      const Ingredient& each = from.all[term[f]];
+      text += (f > 0 ? " * " : t > 0 ? " + " : "") + (quick && !each.quick.empty() ? each.quick : each.text);
     }
   }
   return text;

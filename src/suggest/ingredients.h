@@ -19,6 +19,7 @@ struct Ingredient {
   int weight = 1;       // how much simpler a formula is without it
   bool alone = false;   // no factor of a product
   bool network = false;
+  std::string quick = {};  // as in a fit of the search; empty: as above
 };
 
 struct Ingredients {
@@ -36,7 +37,7 @@ Ingredients ingredients_of(const TableLook& page, const TableLook& plain);
 using Term = std::vector<std::size_t>;
 using Structure = std::vector<Term>;
 
-std::string formula_of(const Ingredients& from, const Structure& structure);
+std::string formula_of(const Ingredients& from, const Structure& structure, bool quick = false);
 std::string meaning_of(const Ingredients& from, const Structure& structure);
 int weight_of(const Ingredients& from, const Structure& structure);
 bool has_network(const Ingredients& from, const Structure& structure);

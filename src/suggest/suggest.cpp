@@ -28,7 +28,7 @@ constexpr std::int64_t kMostRowsAtLast = 5000;   // learned from, and scored, at
 constexpr double kScreenShare = 0.3;             // of the budget: linear models
 constexpr double kSearchShare = 0.65;            // of the budget: these and fits in folds; the rest is for the last fits
 constexpr std::int64_t kFirstFolds = 2;          // in which all formulas worth a fit are fitted
-constexpr std::size_t kKept = 4;                 // formulas that are fitted in all folds
+constexpr std::size_t kKept = 3;                 // formulas besides the most promising that are fitted in all folds
 constexpr double kSure = 0.01;                   // P of a gain as large as that of the first formula without one
 constexpr std::int64_t kImageEpochs = 10;        // of the search
 
@@ -144,7 +144,7 @@ class Suggesting {
       }
       if (reads_images(structure)) o.epochs = kImageEpochs;
     }
-    return {formula_of(from_, structure), o, 0.0};
+    return {formula_of(from_, structure, quick), o, 0.0};
   }
 
   bool reads_images(const Structure& structure) const {
@@ -223,12 +223,12 @@ class Suggesting {
     made_.screened = std::ssize(screened) - 1;
     trials_ = {{{}, {}, {}}};
     const std::vector<Structure> list = shortlist(screened, folding);
+    for (const Structure& each : list) trials_.push_back({each, {}, {}});
     for (std::size_t i = 0; i < from_.all.size(); ++i) {
       if (from_.all[i].role != Role::image) continue;
       trials_.push_back({{{i}}, {}, {}});
       if (!list.empty()) trials_.push_back({with_term(list.front(), {i}), {}, {}});
     }
-    for (const Structure& each : list) trials_.push_back({each, {}, {}});
     fit_in_folds();
     for (const Trial& trial : trials_) {
       made_.trials.push_back({trial.structure.empty() ? from_.target + " ~ mean" : formula_of(from_, trial.structure),
@@ -244,14 +244,15 @@ class Suggesting {
     return structure;
   }
 
-  // All in the first folds, the best of them in the others.
+  // The most promising one in all folds, so that there is one whatever the time; the others in the first folds, and the
+  // best of them in the rest.
   void fit_in_folds() {
     const std::int64_t folds = std::ssize(plan_.folds), first = std::min(kFirstFolds, folds);
-    std::vector<std::size_t> all, kept;
-    for (std::size_t i = 1; i < trials_.size(); ++i) all.push_back(i);
-    evaluate({0}, 0, folds);
-    evaluate(all, 0, first);
-    for (const std::size_t i : all) {
+    std::vector<std::size_t> sure, others, kept;  // the mean is the first trial
+    for (std::size_t i = 0; i < trials_.size(); ++i) (i < 2 ? sure : others).push_back(i);
+    evaluate(sure, 0, folds);
+    evaluate(others, 0, first);
+    for (const std::size_t i : others) {
       if (is_complete(trials_[i], first)) kept.push_back(i);
     }
     std::stable_sort(kept.begin(), kept.end(),
