@@ -15,6 +15,7 @@
 #include "ick/look/look.h"
 #include "ick/predict/predictor.h"
 #include "ick/store/load_options.h"
+#include "ick/suggest/suggest.h"
 #include "ick/table/csv.h"
 #include "ick/table/split.h"
 #include "ick/table/table.h"

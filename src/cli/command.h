@@ -25,6 +25,7 @@ Command add_evaluate(CLI::App& program);
 Command add_effects(CLI::App& program);
 Command add_cv(CLI::App& program);
 Command add_compare(CLI::App& program);
+Command add_suggest(CLI::App& program);
 Command add_update(CLI::App& program);
 Command add_check(CLI::App& program);
 Command add_explain(CLI::App& program);
