@@ -3,24 +3,17 @@
 #include <cmath>
 
 #include "baseline/kinds.h"
-#include "baseline/trees.h"
-#include "ick/base/seed.h"
+#include "baseline/tree_rule.h"
 
-// Gradient boosting (Friedman 2001) by XGBoost: trees one after the other, each on what those before leave, until
-// validation rows are predicted no better.
+// Gradient boosting: trees one after the other, until validation rows are predicted no better.
 namespace ick {
 
 namespace {
 
-constexpr int kMostRounds = 2000, kPatience = 50;
 constexpr int kUsualRounds = 200;  // where there are no validation rows to stop by
 
-std::map<std::string, std::string> boosting_settings(std::int64_t classes, std::uint64_t seed) {
-  std::map<std::string, std::string> settings = {
-      {"tree_method", "hist"},     {"objective", "reg:squarederror"},
-      {"base_score", "0"},         {"learning_rate", "0.05"},
-      {"max_depth", "6"},          {"subsample", "0.8"},
-      {"colsample_bytree", "0.8"}, {"seed", std::to_string(seed_for(seed, "boosting") >> 33)}};
+TreeSettings boosting_settings(const TreeTerm& term, std::int64_t classes, std::uint64_t seed) {
+  TreeSettings settings = term.settings(seed);
   if (classes == 0) return settings;
   settings["objective"] = classes == 2 ? "binary:logistic" : "multi:softprob";
   settings["base_score"] = "0.5";
@@ -53,17 +46,18 @@ at::Tensor boosted_classes(const std::vector<at::Tensor>& found) {
 }
 
 std::shared_ptr<const BaselineRule> learn_boosting(const BaselineTraining& training) {
-  const at::Tensor calendar = calendar_of(training.task, training.encoder);
+  const BaselineTask& task = training.task;
+  const at::Tensor calendar = calendar_of(task.table, training.encoder, task.plan.training);
+  const TreeTerm term = trees_of(task, "boost");
   const std::int64_t classes = std::ssize(training.encoder.classes);
   const TreeRows rows(tree_values(training.rows, calendar), training.rows.targets(), weights_or_one(training.rows));
-  Trees trees(boosting_settings(classes, training.task.plan.options.seed), rows);
-  const auto* const chosen = dynamic_cast<const TreesRule*>(training.chosen);
+  Trees trees(boosting_settings(term, classes, task.plan.options.seed), rows);
+  const auto* const chosen = dynamic_cast<const TreeRule*>(training.chosen);
   const auto rule = [&](Trees made) {
-    return std::make_shared<TreesRule>(std::vector<Trees>{std::move(made)}, calendar,
-                                       classes == 0 ? boosted : boosted_classes);
+    return std::make_shared<TreeRule>(TreeSums({std::move(made)}, calendar), classes == 0 ? boosted : boosted_classes);
   };
-  if (chosen != nullptr || training.validation == nullptr) {
-    const int rounds = chosen != nullptr ? chosen->rounds() : kUsualRounds;
+  if (chosen != nullptr || training.validation == nullptr || term.rounds() > 0) {
+    const int rounds = term.rounds() > 0 ? term.rounds() : chosen != nullptr ? chosen->rounds() : kUsualRounds;
     for (int round = 0; round < rounds; ++round) trees.add_round(rows);
     return rule(std::move(trees));
   }
@@ -71,7 +65,7 @@ std::shared_ptr<const BaselineRule> learn_boosting(const BaselineTraining& train
   const TreeRows unseen(tree_values(*training.validation, calendar));
   double least = HUGE_VAL;
   int best = 1;
-  for (int round = 1; round <= kMostRounds && round <= best + kPatience; ++round) {
+  for (int round = 1; round <= kMostTreeRounds && round <= best + kTreePatience; ++round) {
     trees.add_round(rows);
     if (const double cost = cost_of(trees.predict(unseen), y, w, classes); cost < least) least = cost, best = round;
   }
@@ -79,7 +73,8 @@ std::shared_ptr<const BaselineRule> learn_boosting(const BaselineTraining& train
 }
 
 std::shared_ptr<const BaselineRule> restore_boosting(const TensorState& tensors, const Encoder& encoder) {
-  return restore_trees(tensors, encoder, encoder.classes.empty() ? boosted : boosted_classes);
+  return std::make_shared<TreeRule>(TreeSums::restore(tensors, encoder),
+                                    encoder.classes.empty() ? boosted : boosted_classes);
 }
 
 }  // namespace

@@ -1,57 +1,44 @@
 #include <ATen/ATen.h>
 
 #include "baseline/kinds.h"
-#include "baseline/trees.h"
-#include "ick/base/seed.h"
+#include "baseline/tree_rule.h"
 
-// A random forest (Breiman 2001) as XGBoost grows one: a single round of many trees, each on a part of the rows, with a
-// part of the columns at each split. Leaves are means of the target, so that of classes each has a forest of its own for
-// 1 where a row is of that class, else 0.
+// A random forest. Leaves are means of the target, so that of classes each has a forest of its own for 1 where a row is
+// of that class, else 0.
 namespace ick {
 
 namespace {
 
-constexpr int kForestTrees = 500;
-
-Trees grow_forest(const TreeRows& rows, std::uint64_t seed) {
-  Trees trees({{"tree_method", "hist"},
-               {"objective", "reg:squarederror"},
-               {"base_score", "0"},
-               {"num_parallel_tree", std::to_string(kForestTrees)},
-               {"learning_rate", "1"},
-               {"subsample", "0.632"},  // of a bootstrap's rows so many are different
-               {"colsample_bynode", "0.5"},
-               {"max_depth", "20"},
-               {"min_child_weight", "3"},
-               {"lambda", "0"},
-               {"seed", std::to_string(seed_for(seed, "forest") >> 33)}},
-              rows);
+Trees grow_forest(const TreeTerm& term, const TreeRows& rows, std::uint64_t seed) {
+  Trees trees(term.settings(seed), rows);
   trees.add_round(rows);
   return trees;
 }
 
 at::Tensor forest_of(const std::vector<at::Tensor>& found) {
   if (found.size() == 1) return found[0];
-  // as if each forest had one more tree, that shares itself out among all classes
-  const double trees = kForestTrees, classes = static_cast<double>(found.size());
+  // as if each forest had one more tree of so many, that shares itself out among all classes
+  const double trees = 500.0, classes = static_cast<double>(found.size());
   const at::Tensor shares = at::stack(found, 1).clamp(0.0, 1.0) * trees + 1.0 / classes;
   return shares / shares.sum(1, true);
 }
 
 std::shared_ptr<const BaselineRule> learn_forest(const BaselineTraining& training) {
-  const at::Tensor calendar = calendar_of(training.task, training.encoder);
+  const BaselineTask& task = training.task;
+  const at::Tensor calendar = calendar_of(task.table, training.encoder, task.plan.training);
+  const TreeTerm term = trees_of(task, "forest");
   const at::Tensor values = tree_values(training.rows, calendar), y = training.rows.targets();
   const at::Tensor weights = weights_or_one(training.rows);
-  const std::uint64_t seed = training.task.plan.options.seed;
+  const std::uint64_t seed = task.plan.options.seed;
   std::vector<Trees> forests;
   const std::int64_t classes = std::ssize(training.encoder.classes);
-  if (classes == 0) forests.push_back(grow_forest({values, y, weights}, seed));
-  for (std::int64_t c = 0; c < classes; ++c) forests.push_back(grow_forest({values, y.eq(c), weights}, seed));
-  return std::make_shared<TreesRule>(std::move(forests), calendar, forest_of);
+  if (classes == 0) forests.push_back(grow_forest(term, {values, y, weights}, seed));
+  for (std::int64_t c = 0; c < classes; ++c) forests.push_back(grow_forest(term, {values, y.eq(c), weights}, seed));
+  return std::make_shared<TreeRule>(TreeSums(std::move(forests), calendar), forest_of);
 }
 
 std::shared_ptr<const BaselineRule> restore_forest(const TensorState& tensors, const Encoder& encoder) {
-  return restore_trees(tensors, encoder, forest_of);
+  return std::make_shared<TreeRule>(TreeSums::restore(tensors, encoder), forest_of);
 }
 
 }  // namespace

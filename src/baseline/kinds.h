@@ -17,7 +17,4 @@ at::Tensor kept_tensor(const TensorState& tensors, std::string_view name, std::i
 std::vector<double> kept_numbers(const TensorState& tensors, std::string_view name, std::int64_t count = -1);
 [[noreturn]] void refuse_kept(std::string_view name);  // DataError: the baseline's `name` makes no sense
 
-// Weights of rows (n): one where the formula has none.
-at::Tensor weights_or_one(const Dataset& rows);
-
 }  // namespace ick

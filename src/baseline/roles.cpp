@@ -91,6 +91,7 @@ BaselineRoles roles_of(const BaselineTask& task) {
   BaselineRoles roles;
   add_new(roles.columns, task.plan.spec.kernel_columns);
   add_new(roles.columns, task.plan.spec.network_columns);
+  if (task.plan.spec.trees) add_new(roles.columns, task.plan.spec.trees->columns);
   std::erase_if(roles.columns,
                 [&](const std::string& name) { return task.table.column(name).info.type == ColumnType::text; });
   find_time(task, roles);

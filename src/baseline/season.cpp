@@ -2,22 +2,12 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "baseline/kinds.h"
-#include "ick/base/text.h"
 #include "ick/base/unit.h"
 
 namespace ick {
-
-namespace {
-
-constexpr double kWeek = 7.0, kYear = 365.2425;  // days
-
-bool is_near(double a, double b) { return std::abs(a - b) <= 0.01 * b; }
-
-}  // namespace
 
 Rhythm rhythm_of(const BaselineTask& task, const BaselineRoles& roles, double turns) {
   const Numbers& values = task.table.column(roles.time).values;
@@ -25,44 +15,12 @@ Rhythm rhythm_of(const BaselineTask& task, const BaselineRoles& roles, double tu
   for (std::int64_t i = 0; i < task.table.rows; ++i) {
     if (task.plan.training[i] && !std::isnan(values[i])) times.push_back(values[i]);
   }
-  std::sort(times.begin(), times.end());
-  times.erase(std::unique(times.begin(), times.end()), times.end());
-  Rhythm rhythm;
-  rhythm.day = convert(1.0, "d", roles.time_unit).value_or(0.0);
-  if (times.size() < 2) return rhythm;
-  rhythm.span = times.back() - times.front();
-  std::vector<double> steps;
-  for (std::size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
-  std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
-  rhythm.step = steps[steps.size() / 2];
-
-  constexpr double kSlack = 1e-6;  // of the steps: times are not exact
-  const auto add = [&](double period) {
-    const bool known =
-        std::any_of(rhythm.periods.begin(), rhythm.periods.end(), [&](double each) { return is_near(each, period); });
-    const bool seen = rhythm.span + rhythm.step * (1.0 + kSlack) >= turns * period;  // the last step counts
-    if (period > 0.0 && !known && seen && 2.0 * rhythm.step <= period * (1.0 + kSlack))
-      rhythm.periods.push_back(period);
-  };
-  for (const double period : {1.0, kWeek, kYear}) add(period * rhythm.day);
-  for (const double period : roles.periods) add(period);
-  std::sort(rhythm.periods.begin(), rhythm.periods.end());
-  return rhythm;
+  return rhythm_of(std::move(times), convert(1.0, "d", roles.time_unit).value_or(0.0), roles.periods, turns);
 }
 
 SeasonRows::SeasonRows(const Dataset& rows, bool learned)
     : times(numbers_of(rows.x.select(1, 0))), series(series_of(rows)) {
   if (learned) y = numbers_of(rows.targets()), weights = numbers_of(weights_or_one(rows));
-}
-
-std::string period_text(double period, double day) {
-  if (day > 0.0) {
-    if (is_near(period, day)) return "day";
-    if (is_near(period, kWeek * day)) return "week";
-    if (is_near(period, kYear * day)) return "year";
-    return number_text(std::round(1e3 * period / day) / 1e3) + " d";
-  }
-  return number_text(period);
 }
 
 }  // namespace ick

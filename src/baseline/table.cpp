@@ -80,11 +80,6 @@ std::vector<double> kept_numbers(const TensorState& tensors, std::string_view na
   return found;
 }
 
-at::Tensor weights_or_one(const Dataset& rows) {
-  const at::Tensor weights = rows.row_weights();
-  return weights.defined() ? weights : at::ones({rows.size()}, at::kDouble);
-}
-
 namespace detail {
 
 std::vector<std::string> baseline_names() {

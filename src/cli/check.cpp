@@ -42,7 +42,8 @@ Dataset some(const Dataset& rows, std::int64_t count, std::uint64_t seed) {
 Parts parts_of(const StoredModel& stored, const CompositePredictor& model, const Table& table, std::int64_t count) {
   Encoder encoder = model.encoder;
   if (encoder.gaps == Gaps::refuse) encoder.gaps = Gaps::drop;
-  const Dataset all = open_rows(table, encoder, std::vector<bool>(table.rows, true));
+  std::optional<Table> made;
+  const Dataset all = open_rows(model.readable(table, made), encoder, std::vector<bool>(table.rows, true));
   if (all.size() < 4)
     throw DataError("a check needs at least 4 rows with a target, and there are " + std::to_string(all.size()));
   const std::uint64_t seed = model.options.seed;
@@ -87,7 +88,7 @@ Parts parts_of(const StoredModel& stored, const CompositePredictor& model, const
   }
   parts.points = points_between(table, parts.training.rows, model.columns(), parts.training.size(),
                                 seed_for(seed, "check points"));
-  parts.compared = encode(parts.points, encoder, false);
+  parts.compared = encode(model.readable(parts.points, made), encoder, false);
   parts.compared = parts.compared.select(parts.compared.complete().nonzero().select(1, 0).contiguous());
   parts.compared_at = "points between them: the fit has seen every row";
   parts.name = "between";

@@ -254,6 +254,11 @@ at::Tensor Dataset::row_weights() const { return held() ? weights : recipe->weig
 at::Tensor Dataset::row_offset() const { return held() ? offset : recipe->offset(rows); }
 at::Tensor Dataset::row_error() const { return held() ? error : recipe->error(rows); }
 
+at::Tensor weights_or_one(const Dataset& rows) {
+  const at::Tensor weights = rows.row_weights();
+  return weights.defined() ? weights : at::ones({rows.size()}, at::kDouble);
+}
+
 at::Tensor Dataset::inputs(std::size_t network, const at::Tensor& index, const LoadImage& load) const {
   const at::Tensor numbers =
       held() ? networks[network].index_select(0, index) : recipe->numbers(network, rows_at(rows, index));

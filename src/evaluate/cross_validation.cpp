@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/stopwatch.h"
+#include "fit/baseline.h"
 #include "fit/choices.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -134,8 +135,8 @@ FoldPlan plan_folds(const Table& table, const std::string& formula, const FitOpt
 FoldedFit plan_fit_in_folds(const Table& table, const std::string& formula, const FitOptions& options,
                             const FoldPlan& plan) {
   const Formula parsed = parse_formula(formula);
-  FoldedFit fit{print(parsed), options, 0.0};
-  if (options.model.empty()) {
+  FoldedFit fit{print(parsed), with_model(parsed, options), 0.0};
+  if (fit.options.model.empty()) {
     const FitPlan whole = plan_fit(table, parsed, options);
     const FitBytes bytes = bytes_of(whole);
     fit.bytes = bytes.rows + bytes.member * static_cast<double>(whole.options.members);

@@ -224,6 +224,12 @@ void finish_classes(const Dataset& rows, const at::Tensor& probability, Baseline
 
 }  // namespace
 
+FitOptions with_model(const Formula& formula, FitOptions options) {
+  const Call* const trees = trees_alone(formula.right);
+  if (trees != nullptr && options.model.empty()) options.model = find_trees(trees->name)->baseline;
+  return options;
+}
+
 Formula formula_of_model(const Table& table, const Formula& formula, const FitOptions& options) {
   if (options.model.empty()) return formula;
   const Baseline& baseline = baseline_named(options.model);
@@ -320,8 +326,9 @@ PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitO
   return result;
 }
 
-PredictorFit fit_predictor(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& hooks,
+PredictorFit fit_predictor(const Table& table, const Formula& formula, const FitOptions& asked, const FitHooks& hooks,
                            const Checkpoint* resume) {
+  const FitOptions options = with_model(formula, asked);
   if (!options.model.empty() && baseline_named(options.model).learn != nullptr) {
     return fit_baseline(table, formula, options, hooks);
   }

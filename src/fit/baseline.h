@@ -5,6 +5,9 @@
 
 namespace ick {
 
+// The same, but for a formula of trees alone: model is the baseline that these are, where it is left open.
+FitOptions with_model(const Formula& formula, FitOptions options);
+
 // The formula to be fitted: of a baseline that is a formula, that one. UsageError when it cannot serve.
 Formula formula_of_model(const Table& table, const Formula& formula, const FitOptions& options);
 

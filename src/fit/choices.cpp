@@ -75,6 +75,14 @@ void check_row_terms(const Formula& formula, const Likelihood& likelihood, const
   }
 }
 
+// What trees leave is learned as a difference.
+void check_trees(const ModelSpec& spec, const Likelihood& likelihood) {
+  if (!spec.trees || likelihood.link == Link::identity) return;
+  throw UsageError(where(spec.trees->position) + "trees beside other terms are for numbers, and this is " +
+                   setting("likelihood", likelihood.name) + "; use " + setting("model", spec.trees->kind->baseline) +
+                   ", trees alone");
+}
+
 // What is asked for must be possible; what has no effect is said.
 void choose_posterior(const ModelSpec& spec, Optimiser asked_optimiser, FitPlan& plan) {
   FitOptions& o = plan.options;
@@ -191,6 +199,7 @@ std::vector<std::string> columns_for(const Formula& formula, const Table& table,
 void choose_options(const ModelSpec& spec, std::int64_t rows, FitPlan& plan) {
   FitOptions& options = plan.options;
   const bool kernels_only = spec.kernels_only(), gaussian = likelihood_of(options).conjugate;
+  check_trees(spec, likelihood_of(options));
   const bool images = reads_images(spec);
   const Optimiser asked_optimiser = options.optimiser;
   if (options.optimiser == Optimiser::automatic) {

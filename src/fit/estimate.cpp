@@ -123,7 +123,8 @@ void check_memory(const FitPlan& plan, double free) {
                    " of memory, and " + number_text(std::floor(free / 1e8) / 10.0) + " GB are free; " + remedy);
 }
 
-FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& options) {
+FitEstimate estimate_fit(const Table& table, const Formula& formula, const FitOptions& asked) {
+  const FitOptions options = with_model(formula, asked);
   FitEstimate estimate;
   const bool learns = !options.model.empty() && baseline_named(options.model).learn != nullptr;
   estimate.plan = learns ? plan_baseline(table, formula, options)

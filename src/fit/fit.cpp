@@ -10,6 +10,7 @@
 #include "fit/calibrate.h"
 #include "fit/choices.h"
 #include "fit/first.h"
+#include "fit/grow_trees.h"
 #include "fit/noise.h"
 #include "fit/sanity.h"
 #include "fit/second.h"
@@ -189,9 +190,9 @@ Unseen chosen(const Unseen& all, const at::Tensor& index) {
 at::Tensor where_true(const at::Tensor& mask) { return mask.nonzero().select(1, 0).contiguous(); }
 
 // Noise, calibration, support: all that rows tell that were not seen, by the first stage or when they were left out.
-// `unseen_rows` are in the encoding of the first stage.
-void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage, bool refitted,
-            const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
+// `unseen_rows` are in the encoding of the first stage. `table` is the `given` one, and what trees predict.
+void finish(const Table& given, const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
+            bool refitted, const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
   CompositePredictor& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
@@ -210,7 +211,7 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
   if (!o.noise_formula.empty()) {
     const at::Tensor learned = every_other(telling.rows.size(), o.seed);
     model.noise_model =
-        fit_noise_model(table, plan.spec.formula.target, o, chosen(telling, where_true(learned)), hooks);
+        fit_noise_model(given, plan.spec.formula.target, o, chosen(telling, where_true(learned)), hooks);
     model.noise = 1.0;
     to_judge = learned.logical_not().logical_and(model.noise_shape_of(table, telling.rows).isfinite());
   }
@@ -250,9 +251,10 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
     model.calibration = calibrated(table, *o.validation, unseen.rows, validation.scores(predictive));
   }
   const bool shifted = model.encoder.offset && model.encoder.offset_in_target();
+  const Moments constant = model.trees != nullptr ? model.training_moments()
+                                                  : Moments{outcome.training.mean, shifted ? 0.0 : outcome.training.sd};
   result.report.validation =
-      score(predictive, validation.seen, span_of(validation.location), span_of(validation.scale),
-            {outcome.training.mean, shifted ? 0.0 : outcome.training.sd}, {},
+      score(predictive, validation.seen, span_of(validation.location), span_of(validation.scale), constant, {},
             validation.weights.defined() ? span_of(validation.weights) : std::span<const double>());
 }
 
@@ -266,11 +268,19 @@ void finish(const Table& table, const FitPlan& plan, const FitHooks& hooks, cons
 
 }  // namespace
 
-Fit fit_model(const Table& table, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
+Fit fit_model(const Table& given, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
               const Checkpoint* resume) {
   const Stopwatch watch;
   const ThreadScope threads(options.threads);
-  const FitPlan first_plan = plan_fit(table, formula, options);
+  FitPlan first_plan = plan_fit(given, formula, options);
+  Fit result;
+  std::optional<FirstTrees> grown;
+  if (first_plan.spec.trees) {
+    grown = grow_trees(given, first_plan, callers_hooks);
+    take_trees(*grown, first_plan);
+    result.model.trees = grown->trees;
+  }
+  const Table& table = grown ? grown->table : given;
   const Engine& engine = engine_named(first_plan.options.posterior);
   if (callers_hooks.ranks != nullptr && !engine.trains) refuse_ranks(engine);
   if (callers_hooks.ranks != nullptr && first_plan.options.neighbours == Neighbours::yes) {
@@ -282,7 +292,6 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   if (resume != nullptr && resume->phase == "start") resume = nullptr;
   const bool second_only = resume != nullptr && resume->phase == "refit";
 
-  Fit result;
   FitHooks hooks = callers_hooks;
   hooks.progress = [&](const Progress& p) {
     if (p.epochs > 0) result.report.history.push_back({p.phase, p.epoch, p.loss, p.validation, p.learning_rate});
@@ -365,7 +374,7 @@ Fit fit_model(const Table& table, const Formula& formula, const FitOptions& opti
   if (classes) {
     finish_classes(plan, *stage, unseen, outcome, result);
   } else {
-    finish(table, plan, hooks, *stage, refitted, unseen, outcome, result);
+    finish(given, table, plan, hooks, *stage, refitted, unseen, outcome, result);
   }
   report.options = plan.options;
   if (report.options.inputs == NumberInputs::automatic) report.options.inputs = NumberInputs::standard;

@@ -311,6 +311,7 @@ void check_horizon(const Table& table, FitPlan& plan) {
 void say_constant_columns(const Table& table, FitPlan& plan) {
   std::set<std::string> names(plan.spec.kernel_columns.begin(), plan.spec.kernel_columns.end());
   names.insert(plan.spec.network_columns.begin(), plan.spec.network_columns.end());
+  if (plan.spec.trees) names.insert(plan.spec.trees->columns.begin(), plan.spec.trees->columns.end());
   for (const std::string& name : names) {
     const Numbers& values = table.column(name).values;
     if (values.empty()) continue;  // names of files

@@ -49,7 +49,8 @@ Dataset rows_to_take(const CompositePredictor& model, const Table& table, Encodi
                     "\", the target, which rows that are to be taken in need; " + "it has " +
                     join_words(table.names()));
   }
-  const Dataset rows = encode(table, lenient(model.encoder), true, &notes);
+  std::optional<Table> made;
+  const Dataset rows = encode(model.readable(table, made), lenient(model.encoder), true, &notes);
   if (rows.size() == 0) {
     throw DataError("no row has the target, \"" + target + "\", and all that the model reads: there is nothing to add");
   }

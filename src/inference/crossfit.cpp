@@ -14,31 +14,6 @@ namespace ick {
 
 namespace {
 
-// Which of the rows in `use` are in each fold. Of groups there may be fewer than folds.
-std::vector<std::vector<bool>> folds_of(const Table& table, const FitPlan& plan, std::vector<bool> use, int count) {
-  Split split;
-  split.kind = Split::Kind::random;
-  if (plan.options.validation->kind == Split::Kind::group) split = *plan.options.validation;
-  std::vector<std::vector<bool>> folds;
-  for (int left = count; left > 1; --left) {
-    split.share = 1.0 / left;
-    std::vector<bool> fold;
-    try {
-      fold = held_out(table, split, seed_for(plan.options.seed, "fold " + std::to_string(left)), use);
-    } catch (const DataError&) {  // one group is left: it is the last fold
-      break;
-    }
-    for (std::size_t i = 0; i < use.size(); ++i) use[i] = use[i] && !fold[i];
-    folds.push_back(std::move(fold));
-  }
-  folds.push_back(std::move(use));
-  return folds;
-}
-
-}  // namespace
-
-namespace {
-
 // A plan for networks trained on some of a stage's rows. Scalings and levels stay: residuals have one unit.
 FitPlan plan_of_fold(const Stage& stage, std::vector<bool> use) {
   FitPlan plan = stage.plan();
@@ -69,7 +44,10 @@ CrossFit cross_fit(const Stage& stage, int count) {
   const at::NoGradGuard no_grad;
   const Dataset& rows = stage.training();
   const std::vector<bool> use = rows_used(stage);
-  const std::vector<std::vector<bool>> folds = folds_of(stage.table(), stage.plan(), use, count);
+  Split split;
+  split.kind = Split::Kind::random;
+  if (stage.options().validation->kind == Split::Kind::group) split = *stage.options().validation;
+  const std::vector<std::vector<bool>> folds = folds_like(stage.table(), split, use, count, stage.options().seed);
   if (folds.size() < 2) return {};
 
   const FitHooks hooks = hooks_of_fold(stage);

@@ -183,6 +183,24 @@ LeftOutParts parts_at_random(std::int64_t rows, std::uint64_t seed) {
   return parts;
 }
 
+std::vector<std::vector<bool>> folds_like(const Table& table, Split split, std::vector<bool> use, int count,
+                                          std::uint64_t seed) {
+  std::vector<std::vector<bool>> folds;
+  for (int left = count; left > 1; --left) {
+    split.share = 1.0 / left;
+    std::vector<bool> fold;
+    try {
+      fold = held_out(table, split, seed_for(seed, "fold " + std::to_string(left)), use);
+    } catch (const DataError&) {  // one group is left: it is the last fold
+      break;
+    }
+    for (std::size_t i = 0; i < use.size(); ++i) use[i] = use[i] && !fold[i];
+    folds.push_back(std::move(fold));
+  }
+  folds.push_back(std::move(use));
+  return folds;
+}
+
 double horizon_of(const Table& table, const FitPlan& plan, const std::string& column) {
   if (column.empty()) return 0.0;
   const Column& times = table.column(column);

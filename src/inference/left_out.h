@@ -40,6 +40,11 @@ std::optional<LeftOutParts> left_out_parts(const Table& table, const FitPlan& pl
 // Rows drawn one by one: a fifth of them each, some of which are predicted.
 LeftOutParts parts_at_random(std::int64_t rows, std::uint64_t seed);
 
+// The rows in `use` in `count` folds, each drawn as `split` sets rows apart, whatever its share. Of groups there may be
+// fewer than folds.
+std::vector<std::vector<bool>> folds_like(const Table& table, Split split, std::vector<bool> use, int count,
+                                          std::uint64_t seed);
+
 // The length of the futures that a fit is for, in the unit of `column`: what the setting says, or how far the holdout
 // reaches beyond all other rows; 0: not known.
 double horizon_of(const Table& table, const FitPlan& plan, const std::string& column);

@@ -20,11 +20,12 @@ namespace {
 
 bool is_network(const Call& call) { return find_network(call.name) != nullptr; }
 
-// Networks and kernels stand in two tables; a misspelt name is looked for in both.
+// Networks, kernels and trees stand in tables; a misspelt name is looked for in all.
 void check_name(const Call& call) {
   std::vector<std::string> known;
   for (const NetworkRow& row : network_table()) known.emplace_back(row.name);
   for (const KernelRow& row : kernel_table()) known.emplace_back(row.name);
+  for (const TreeKind& kind : tree_kinds()) known.emplace_back(kind.name);
   if (contains(known, call.name)) return;
   const std::string guess = did_you_mean(call.name, known);
   throw UsageError(where(call.position) + "no network or kernel named \"" + call.name + "\"" +
@@ -52,6 +53,7 @@ void check_columns(const Call& call, const Formula& formula, const std::vector<s
 // Transformations of columns: networks read them, kernels do not.
 void check_nested(const Call& call) {
   for (const Call& nested : call.nested) {
+    if (find_trees(call.name) != nullptr) continue;  // refused with its other arguments
     if (!is_network(call)) {
       throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
                        ", a kernel; only networks read transformed columns");
@@ -124,6 +126,15 @@ bool read_option(const Argument& argument, TermSpec& term) {
   return true;
 }
 
+void check_rest(const Call& call, const std::vector<std::string>& columns, const std::vector<std::string>& others) {
+  if (call.rest && columns.empty()) {
+    throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
+  }
+  if (call.rest && others.empty()) {
+    throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
+  }
+}
+
 // One call of the formula, read once, in however many products it stands.
 struct Part {
   std::vector<Argument> options;  // of the terms it stands in
@@ -148,12 +159,7 @@ Part read_part(Call call, const std::vector<std::string>& columns, const std::ve
     return part;
   }
   NetworkSpec network = make_network_spec(call, others);
-  if (call.rest && columns.empty()) {
-    throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
-  }
-  if (call.rest && others.empty()) {
-    throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
-  }
+  check_rest(call, columns, others);
   if (network.sources.empty()) {
     throw UsageError(where(call.position) + call.name + " has no column; name at least one, as in " + call.name +
                      "(x), or all others, as in " + call.name + "(.)");
@@ -237,6 +243,35 @@ double ModelSpec::share() const {
   return 1.0 / static_cast<double>(parts);
 }
 
+namespace {
+
+// The terms of a formula whose kernels and networks are read elsewhere: trees stand alone in theirs, which is the only one.
+void add_trees(const Product& product, const std::vector<std::string>& columns, const std::vector<std::string>& others,
+               ModelSpec& spec) {
+  const auto found =
+      std::find_if(product.begin(), product.end(), [](const Call& call) { return find_trees(call.name) != nullptr; });
+  if (product.size() > 1) {
+    throw UsageError(where(found->position) + found->name +
+                     "(...) stands in a product; trees have no covariance to multiply, and are added, as in " +
+                     found->name + "(a) + rbf(x)");
+  }
+  if (spec.trees) {
+    throw UsageError(where(found->position) + "the formula has trees already, " + spec.trees->text +
+                     "; name all their columns in one term");
+  }
+  check_rest(*found, columns, others);
+  spec.trees = make_tree_term(*found, others);
+  if (!spec.trees->columns.empty()) return;
+  throw UsageError(where(found->position) + found->name + " has no column; name at least one, as in " + found->name +
+                   "(x), or all others, as in " + found->name + "(.)");
+}
+
+bool has_trees(const Product& product) {
+  return std::any_of(product.begin(), product.end(), [](const Call& call) { return find_trees(call.name) != nullptr; });
+}
+
+}  // namespace
+
 std::vector<std::string> named_columns(const Formula& formula) {
   std::vector<std::string> named = {formula.target};
   for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
@@ -260,6 +295,7 @@ bool has_rest(const Formula& formula) {
 ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns) {
   ModelSpec spec;
   spec.formula = formula;
+  spec.offset = formula.offset;
   if (!columns.empty() && !contains(columns, formula.target)) {
     const std::string guess = did_you_mean(formula.target, columns);
     throw DataError(where(formula.position) + "no column named \"" + formula.target + "\" to predict" +
@@ -284,6 +320,10 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
 
   std::map<std::size_t, Part> parts;  // by the call's id
   for (const Product& product : canonical(formula.right)) {
+    if (has_trees(product)) {
+      add_trees(product, columns, others, spec);
+      continue;
+    }
     std::vector<const Part*> factors;
     for (const Call& call : product) {
       auto found = parts.find(call.id);

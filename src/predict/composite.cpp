@@ -13,6 +13,7 @@
 #include "model/row_cost.h"
 #include "predict/classes.h"
 #include "predict/in_units.h"
+#include "trees/grown.h"
 
 namespace ick {
 
@@ -79,13 +80,30 @@ std::pair<at::Tensor, at::Tensor> noise_shape(const Likelihood& likelihood, cons
 
 std::vector<ColumnInfo> CompositePredictor::columns() const {
   std::vector<ColumnInfo> all = encoder.columns();
-  if (noise_model == nullptr) return all;
-  for (const ColumnInfo& info : noise_model->encoder.columns()) {
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
-    if (!known) all.push_back(info);
+  const auto add = [&](const std::vector<ColumnInfo>& more) {
+    for (const ColumnInfo& info : more) {
+      const bool known =
+          std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
+      if (!known) all.push_back(info);
+    }
+  };
+  if (trees != nullptr) {
+    std::erase_if(all, [&](const ColumnInfo& each) { return each.name == trees->column; });
+    add(trees->encoder.columns());
   }
+  if (noise_model != nullptr) add(noise_model->encoder.columns());
   return all;
+}
+
+const Table& CompositePredictor::readable(const Table& table, std::optional<Table>& made, EncodingNotes* notes) const {
+  if (trees == nullptr) return table;
+  return made.emplace(trees->added_to(table, trees->predict(table, notes)));
+}
+
+Moments CompositePredictor::training_moments() const {
+  const Encoder& first = trees != nullptr ? trees->encoder : encoder;
+  const bool shifted = first.offset && first.offset_in_target();
+  return {first.target_summary.mean, shifted ? 0.0 : first.target_summary.sd};
 }
 
 at::Tensor CompositePredictor::noise_shape_of(const Table& table, const Dataset& rows) const {
@@ -181,9 +199,11 @@ at::Tensor CompositePredictor::draw_functions(const Dataset& rows, const DrawOpt
   return mean + std::sqrt(spread) * (drawn - mean);
 }
 
-std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, const DrawOptions& wanted) const {
+std::vector<std::vector<double>> CompositePredictor::draw(const Table& given, const DrawOptions& wanted) const {
   if (likelihood->has_classes()) throw UsageError("draws are of numbers; this model predicts classes");
   if (wanted.count < 1) throw UsageError("there must be at least one draw");
+  std::optional<Table> made;
+  const Table& table = readable(given, made);
   const Dataset rows = encode(table, lenient(encoder), false);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = rows.select(index);
@@ -209,7 +229,9 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& table, co
   return all;
 }
 
-Prediction CompositePredictor::predict(const Table& table, const PredictOptions& wanted, EncodingNotes* notes) const {
+Prediction CompositePredictor::predict(const Table& given, const PredictOptions& wanted, EncodingNotes* notes) const {
+  std::optional<Table> made;
+  const Table& table = readable(given, made, notes);
   const Dataset rows = encode(table, lenient(encoder), false, notes);
   const at::Tensor index = complete_rows(rows);
   const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);

@@ -10,6 +10,7 @@
 #include "inference/beside.h"
 #include "model/named_columns.h"
 #include "store/kinds.h"
+#include "trees/grown.h"
 
 // How the composite model is kept.
 namespace ick {
@@ -41,6 +42,11 @@ Json fitted_json(const CompositePredictor& model) {
   json["support"] = !model.support.empty();
   if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
     json["kept_rows"] = kept.size(0);  // neighbours of the rows to be predicted are among them
+  }
+  if (model.trees != nullptr) {
+    json["trees"] = {{"column", model.trees->column},
+                     {"text", model.trees->sums.text()},
+                     {"encoder", to_json(model.trees->encoder)}};
   }
   json["encoder"] = to_json(model.encoder);
   json["kernels"] = to_json(model.parameters());
@@ -82,7 +88,25 @@ TensorState with_noise(TensorState state, const CompositePredictor& model,
   return state;
 }
 
-TensorState weights_state(const CompositePredictor& model) { return model.model().state(); }
+constexpr char kTreesPrefix[] = "trees.";
+
+TensorState weights_state(const CompositePredictor& model) {
+  TensorState state = model.model().state();
+  if (model.trees == nullptr) return state;
+  const TensorState trees = prefixed(model.trees->sums.tensors(), kTreesPrefix);
+  state.insert(state.end(), trees.begin(), trees.end());
+  return state;
+}
+
+std::shared_ptr<const GrownTrees> trees_from(const Json& json, const TensorState& weights, const std::string& path) {
+  const Encoder encoder = encoder_from_json(json.at("encoder"));
+  try {
+    TreeSums sums = TreeSums::restore(below(weights, kTreesPrefix), encoder);
+    return std::make_shared<const GrownTrees>(GrownTrees{json.at("column"), encoder, std::move(sums)});
+  } catch (const DataError& error) {
+    damaged(path, error.what());
+  }
+}
 
 std::shared_ptr<const Model> model_from(const TensorState& tensors, const std::string& path, const ModelSpec& spec,
                                         const Encoder& encoder, const ModelOptions& options, bool trust) {
@@ -132,6 +156,7 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   const std::string& directory = place.directory;
   CompositePredictor model;
   model.encoder = encoder_from_json(json.at("encoder"));
+  if (json.contains("trees")) model.trees = trees_from(json.at("trees"), weights, directory + "/weights.safetensors");
   model.noise = json.at("noise");
   model.spread = json.value("spread", 1.0);
   model.options.members = json.at("members");
@@ -152,7 +177,7 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   }
   if (!place.trust) refuse_code(formula, directory);
   std::vector<std::string> read = named_columns(formula);  // `.` stood for what else the encoder reads
-  for (const ColumnInfo& info : model.encoder.columns()) read.push_back(info.name);
+  for (const ColumnInfo& info : model.columns()) read.push_back(info.name);
   std::vector<std::string> columns = place.columns;
   std::erase_if(columns, [&](const std::string& name) { return !contains(read, name); });
   ModelSpec spec = make_spec(formula, columns);

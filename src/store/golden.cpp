@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "ick/base/error.h"
 #include "ick/base/text.h"
@@ -111,7 +112,8 @@ std::string golden_text(const Predictor& model, const Table& table) {
 
 // What the model reads of some rows, and its functions there.
 TensorState golden_state(const CompositePredictor& model, const Table& table) {
-  const Dataset all = open_rows(table, model.encoder, std::vector<bool>(table.rows, true));
+  std::optional<Table> made;
+  const Dataset all = open_rows(model.readable(table, made), model.encoder, std::vector<bool>(table.rows, true));
   const std::int64_t step = std::max<std::int64_t>(1, all.size() / kGoldenRows);
   const Dataset rows = all.select(at::arange(0, std::min(all.size(), step * kGoldenRows), step, at::kLong));
   const Batch batch = batch_of(rows, 0, rows.size());

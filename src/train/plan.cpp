@@ -33,7 +33,7 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   plan.target = spec.formula.target;
   plan.transform = find_transform(spec.formula.transform);
   plan.weights = spec.formula.weights;
-  plan.offset = spec.formula.offset;
+  plan.offset = spec.offset;
   plan.error = spec.formula.error;
   plan.kernel_columns = spec.kernel_columns;
   plan.level_columns = spec.level_columns;

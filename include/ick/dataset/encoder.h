@@ -88,6 +88,8 @@ struct Dataset {
   at::Tensor complete() const;                  // (n) in bool: rows that have all that kernels read, and their images
 };
 
+at::Tensor weights_or_one(const Dataset& rows);  // (n) in float64: one where the formula has none
+
 constexpr std::int64_t kManyRows = 65'536;  // where a draw of rows tells as much as all of them, no more are looked at
 
 // `count` of the rows 0 .. rows - 1 drawn without replacement, in order; all when there are no more. (m) in int64

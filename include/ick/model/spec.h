@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "ick/formula/formula.h"
 #include "ick/kernel/spec.h"
 #include "ick/net/spec.h"
+#include "ick/trees/term.h"
 
 namespace ick {
 
@@ -31,6 +33,8 @@ struct TermSpec {
 struct ModelSpec {
   Formula formula;
   std::vector<TermSpec> terms;
+  std::optional<TreeTerm> trees;  // added to the terms, which learn what they leave
+  RowTerm offset;                 // offset(...) of the formula; once trees have grown, the column of what they predict
   std::vector<std::string> kernel_columns;   // read by kernels, in order of appearance
   std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<std::string> network_columns;  // read by networks

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,12 @@
 
 namespace ick {
 
+struct GrownTrees;
+
 // The composite model after a fit: encoder, posterior of the function, likelihood, noise and calibration. Copies share
 // their tensors.
 struct CompositePredictor : Predictor {
+  std::shared_ptr<const GrownTrees> trees;  // of the formula, whose predictions the encoder reads as an offset; or null
   Encoder encoder;
   ModelOptions options;
   std::shared_ptr<const FunctionPosterior> posterior;
@@ -51,11 +55,11 @@ struct CompositePredictor : Predictor {
   const std::vector<std::string>& classes() const override { return encoder.classes; }
   Predictive predictive() const override { return {*likelihood, *encoder.transform}; }
   const Calibration& interval_calibration() const override { return calibration; }
-  // Without a spread where targets are taken less an offset, which a constant does not know.
-  Moments training_moments() const override {
-    const bool shifted = encoder.offset && encoder.offset_in_target();
-    return {encoder.target_summary.mean, shifted ? 0.0 : encoder.target_summary.sd};
-  }
+  // Without a spread where targets are taken less an offset(...), which a constant does not know.
+  Moments training_moments() const override;
+  // The table as `encoder` reads it: with what its trees predict, in `made`; itself where it has no trees.
+  const Table& readable(const Table& table, std::optional<Table>& made, EncodingNotes* notes = nullptr) const;
+
   bool has_weights() const override { return encoder.weights.has_value(); }
   double row_weight(const Table& table, std::int64_t row) const override;
   std::vector<ColumnInfo> known_levels() const override;

@@ -1,16 +1,13 @@
-#include "baseline/trees.h"
+#include "trees/xgboost.h"
 
 #include <ATen/ATen.h>
 #include <xgboost/c_api.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
-#include "baseline/kinds.h"
-#include "baseline/season.h"
 #include "ick/base/error.h"
-#include "ick/base/text.h"
 
 namespace ick {
 
@@ -47,8 +44,6 @@ void set_numbers(void* handle, const char* field, const at::Tensor& numbers) {
   checked_call(XGDMatrixSetFloatInfo(handle, field, dense.data_ptr<float>(), static_cast<bst_ulong>(dense.numel())));
 }
 
-std::string tree_name(std::size_t i) { return "trees" + std::to_string(i); }
-
 }  // namespace
 
 TreeRows::TreeRows(const at::Tensor& values) : handle_(new_rows(values), XGDMatrixFree), rows_(values.size(0)) {}
@@ -60,11 +55,12 @@ TreeRows::TreeRows(const at::Tensor& values, const at::Tensor& targets, const at
 
 Trees::Trees(void* handle) : handle_(handle, XGBoosterFree) {}
 
-Trees::Trees(const std::map<std::string, std::string>& settings, const TreeRows& rows)
+Trees::Trees(const TreeSettings& settings, const TreeRows& rows)
     : Trees(new_booster({rows.handle()})) {
   for (const auto& [name, value] : settings) {
     checked_call(XGBoosterSetParam(handle_.get(), name.c_str(), value.c_str()));
   }
+  rounds();  // settles the number of columns, which it finds only in the thread that named the rows
 }
 
 void Trees::add_round(const TreeRows& rows) {
@@ -117,78 +113,6 @@ Trees Trees::from_bytes(const at::Tensor& bytes) {
   }
   checked_call(XGBoosterSetParam(trees.handle_.get(), "nthread", "1"));
   return trees;
-}
-
-void read_tree_columns(const BaselineTask& task, EncoderPlan& plan) {
-  const BaselineRoles roles = roles_of(task);
-  for (const std::string& name : roles.columns) {
-    if (task.table.column(name).info.type == ColumnType::time) plan.kernel_columns.push_back(name);
-  }
-  read_all_columns(task, plan);
-}
-
-at::Tensor calendar_of(const BaselineTask& task, const Encoder& encoder) {
-  std::vector<double> numbers;
-  for (std::size_t c = 0; c < encoder.kernel_columns.size(); ++c) {
-    BaselineRoles time;
-    time.time = encoder.kernel_columns[c].info.name, time.time_unit = "d";
-    for (const double period : rhythm_of(task, time, kSeenOnce).periods) {
-      numbers.push_back(static_cast<double>(c)), numbers.push_back(period);
-    }
-  }
-  return at::tensor(numbers, at::kDouble).reshape({-1, 2});
-}
-
-// A full hour is no exact share of a day: without rounding some would fall before it.
-at::Tensor tree_values(const Dataset& rows, const at::Tensor& calendar) {
-  std::vector<at::Tensor> columns = {rows.networks[0]};
-  for (std::int64_t k = 0; k < calendar.size(0); ++k) {
-    const double* const of = calendar.data_ptr<double>() + 2 * k;
-    const at::Tensor turns = rows.x.select(1, static_cast<std::int64_t>(of[0])) / of[1];
-    columns.push_back((turns - (turns + 1e-9).floor()).clamp_min(0.0).to(at::kFloat).unsqueeze(1));
-  }
-  return at::cat(columns, 1);
-}
-
-TreesRule::TreesRule(std::vector<Trees> trees, at::Tensor calendar, Combine combine)
-    : trees_(std::move(trees)), calendar_(std::move(calendar)), combine_(combine) {}
-
-at::Tensor TreesRule::at(const Dataset& rows) const {
-  const TreeRows values(tree_values(rows, calendar_));
-  std::vector<at::Tensor> found;
-  for (const Trees& each : trees_) found.push_back(each.predict(values));
-  return combine_(found);
-}
-
-TensorState TreesRule::tensors() const {
-  TensorState state = {{"calendar", calendar_.reshape({-1})}};
-  for (std::size_t i = 0; i < trees_.size(); ++i) state.emplace_back(tree_name(i), trees_[i].bytes());
-  return state;
-}
-
-std::string TreesRule::text() const {
-  std::string text = rounds() == 1 ? "" : std::to_string(rounds()) + " rounds";
-  for (std::int64_t k = 0; k < calendar_.size(0); ++k) {
-    const double period = calendar_.data_ptr<double>()[2 * k + 1];
-    text += (text.empty() ? "" : ", ") + std::string("time of the ") + period_text(period, 1.0);
-  }
-  return text;
-}
-
-std::shared_ptr<const BaselineRule> restore_trees(const TensorState& tensors, const Encoder& encoder,
-                                                  TreesRule::Combine combine) {
-  std::vector<Trees> trees;
-  for (at::Tensor bytes; (bytes = find_tensor(tensors, tree_name(trees.size()))).defined();) {
-    if (bytes.scalar_type() != at::kByte) refuse_kept(tree_name(trees.size()));
-    trees.push_back(Trees::from_bytes(bytes));
-  }
-  const std::vector<double> calendar = kept_numbers(tensors, "calendar");
-  for (std::size_t k = 0; k + 1 < calendar.size(); k += 2) {
-    const bool known = calendar[k] >= 0.0 && calendar[k] < static_cast<double>(encoder.kernel_columns.size());
-    if (!known || !(calendar[k + 1] > 0.0)) refuse_kept("calendar");
-  }
-  if (trees.empty() || encoder.networks.size() != 1 || calendar.size() % 2 != 0) refuse_kept(tree_name(0));
-  return std::make_shared<TreesRule>(std::move(trees), at::tensor(calendar, at::kDouble).reshape({-1, 2}), combine);
 }
 
 }  // namespace ick
