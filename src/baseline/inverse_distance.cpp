@@ -193,14 +193,14 @@ std::shared_ptr<const Places> places_of(const Dataset& rows, const BaselineRoles
   known.size = std::ssize(roles.places), known.sphere = roles.sphere, known.grain = grain;
   const at::Tensor x = rows.x.contiguous();
   const std::vector<double> y = numbers_of(rows.targets()), w = numbers_of(weights_or_one(rows));
-  struct Sum {
+  struct Average {
     double weight = 0.0, total = 0.0;
     double mean() const { return total / weight; }
   };
-  Sum all;
+  Average all;
   std::map<std::vector<double>, std::int64_t> number;
-  std::vector<Sum> of_place;
-  std::map<std::pair<double, std::int64_t>, Sum> of_time;
+  std::vector<Average> of_place;
+  std::map<std::pair<double, std::int64_t>, Average> of_time;
   for (std::int64_t i = 0; i < rows.size(); ++i) {
     const double* const of_row = x.data_ptr<double>() + i * x.size(1);
     const std::vector<double> at(of_row, of_row + known.size);
@@ -210,12 +210,12 @@ std::shared_ptr<const Places> places_of(const Dataset& rows, const BaselineRoles
       known.at.insert(known.at.end(), at.begin(), at.end());
     }
     const auto row = static_cast<std::size_t>(i);
-    const auto add = [&](Sum& sum) { sum.weight += w[row], sum.total += w[row] * y[row]; };
+    const auto add = [&](Average& sum) { sum.weight += w[row], sum.total += w[row] * y[row]; };
     add(all), add(of_place[static_cast<std::size_t>(found->second)]);
     if (grain.used()) add(of_time[{grain(of_row[known.size]), found->second}]);
   }
   known.mean = all.mean();
-  for (const Sum& each : of_place) known.means.push_back(each.mean());
+  for (const Average& each : of_place) known.means.push_back(each.mean());
   for (const auto& [key, sum] : of_time) {
     known.keys.push_back(key.first), known.places.push_back(key.second), known.values.push_back(sum.mean());
   }

@@ -18,6 +18,7 @@ Baseline inverse_distance_baseline();
 Baseline ridge_baseline();
 Baseline forest_baseline();
 Baseline boosting_baseline();
+Baseline svgp_baseline();
 
 namespace {
 
@@ -25,7 +26,7 @@ namespace {
 const Registry<Baseline>& baseline_table() {
   static const Registry<Baseline> rows(
       "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
-                   ridge_baseline(), forest_baseline(), boosting_baseline()});
+                   ridge_baseline(), forest_baseline(), boosting_baseline(), svgp_baseline()});
   return rows;
 }
 
