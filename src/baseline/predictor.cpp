@@ -11,6 +11,11 @@
 
 namespace ick {
 
+FunctionMoments BaselineRule::moments(const Dataset& rows) const {
+  const at::Tensor mean = at(rows);
+  return {mean, at::zeros_like(mean)};
+}
+
 std::vector<ColumnInfo> BaselinePredictor::scoring_columns() const {
   std::vector<ColumnInfo> columns = {encoder.target};
   if (encoder.weights) columns.push_back(encoder.weights->info);
@@ -41,16 +46,17 @@ Prediction BaselinePredictor::predict(const Table& table, const PredictOptions& 
   const at::Tensor index = complete_rows(rows);
   const Dataset some = index.size(0) == rows.size() ? rows : rows.select(index);
   const auto all = [&](const at::Tensor& values) { return spread_out(values.contiguous(), index, rows.size()); };
-  const at::Tensor found = rule->at(some);
   Prediction p;
   if (!classes().empty()) {
+    const at::Tensor found = rule->at(some);
     for (std::int64_t c = 0; c < found.size(1); ++c) p.probability.push_back(to_vector(all(found.select(1, c))));
     choose_classes(p, threshold(wanted.level));
     return p;
   }
+  const FunctionMoments found = rule->moments(some);
   at::Tensor variance = at::full({some.size()}, noise * noise, at::kDouble);
   if (some.error.defined()) variance = variance + some.error;
-  return in_units({encoder, predictive(), calibration}, all(found), all(at::zeros_like(found)), all(variance),
+  return in_units({encoder, predictive(), calibration}, all(found.mean), all(found.variance), all(variance),
                   wanted.level, some.offset.defined() ? all(some.offset) : some.offset);
 }
 

@@ -25,15 +25,17 @@ Baseline network_baseline();
 Baseline kernels_baseline();
 Baseline joint_baseline();
 Baseline seasonal_joint_baseline();
+Baseline svgp_baseline();
 
 namespace {
 
 // The table. A new baseline is a file like its neighbours and a line above and here.
 const Registry<Baseline>& baseline_table() {
   static const Registry<Baseline> rows(
-      "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
-                   ridge_baseline(), forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(),
-                   network_baseline(), kernels_baseline(), joint_baseline(), seasonal_joint_baseline()});
+      "baseline",
+      {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(), ridge_baseline(),
+       forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(), network_baseline(),
+       kernels_baseline(), joint_baseline(), seasonal_joint_baseline(), svgp_baseline()});
   return rows;
 }
 

@@ -32,16 +32,6 @@ std::vector<std::string> other_scores(const Leaderboard& all) {
   return names;
 }
 
-// "3.30 +- 0.24": two digits of the error, and as many places of the mean.
-std::string with_error(const std::string& score, const Estimate& estimate, bool sign = false) {
-  if (!std::isfinite(estimate.error) || estimate.error <= 0.0) return score_text(score, estimate.mean);
-  const double unit = is_share(score) ? 100.0 : 1.0;
-  const char* const percent = is_share(score) ? "%" : "";
-  const double mean = unit * estimate.mean, error = unit * estimate.error;
-  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 9);
-  return fmt::format("{0}{1:.{3}f}{4} +- {2:.{3}f}{4}", sign && mean >= 0.0 ? "+" : "", mean, error, places, percent);
-}
-
 std::string status_text(const Standing& standing, std::size_t folds) {
   if (standing.status == Status::failed) return with_flags(standing.failure);
   return standing.folds.empty() ? "out of time before it finished a fold"
@@ -83,8 +73,6 @@ std::vector<std::string> notes(const Leaderboard& all) {
   }
   return lines;
 }
-
-nlohmann::json finite(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 
 }  // namespace
 
@@ -182,7 +170,7 @@ nlohmann::ordered_json to_json(const Leaderboard& all) {
     for (const auto& [fold, scores] : each.folds) {
       nlohmann::ordered_json& of_fold = to["folds"].emplace_back();
       of_fold["fold"] = fold + 1;
-      for (const auto& [name, value] : scores) of_fold[name] = finite(value);
+      for (const auto& [name, value] : scores) of_fold[name] = finite_json(value);
     }
     to["seconds"] = each.seconds;
     to["parameters"] = each.parameters > 0 ? nlohmann::json(each.parameters) : nlohmann::json();

@@ -5,13 +5,13 @@
 
 namespace ick {
 
-namespace {
-
-// JSON has no NaN: null.
 nlohmann::json finite_json(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+namespace {
+
+// JSON has no NaN: null.
 nlohmann::json numbers_json(const std::vector<double>& values) {
   nlohmann::json json = nlohmann::json::array();
   for (const double value : values) json.push_back(finite_json(value));

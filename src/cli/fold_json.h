@@ -13,4 +13,6 @@ FoldResult fold_result_from_json(const nlohmann::json& json);
 nlohmann::ordered_json to_json(const CrossValidation& all);  // without rows
 nlohmann::ordered_json to_json(const Estimate& estimate);
 
+nlohmann::json finite_json(double value);  // what is not a number is null
+
 }  // namespace ick

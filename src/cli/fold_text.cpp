@@ -45,6 +45,15 @@ std::string score_label(const ScoreKind& kind, double level) {
   return kind.name == "coverage" ? fmt::format("{}% covers", number_text(100.0 * level)) : std::string(kind.label);
 }
 
+std::string with_error(const std::string& score, const Estimate& estimate, bool sign) {
+  if (!std::isfinite(estimate.error) || estimate.error <= 0.0) return score_text(score, estimate.mean);
+  const double unit = is_share(score) ? 100.0 : 1.0;
+  const char* const percent = is_share(score) ? "%" : "";
+  const double mean = unit * estimate.mean, error = unit * estimate.error;
+  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 9);
+  return fmt::format("{0}{1:.{3}f}{4} +- {2:.{3}f}{4}", sign && mean >= 0.0 ? "+" : "", mean, error, places, percent);
+}
+
 const char* error_text() {
   return "standard errors: over folds, corrected for the training rows that folds have in common (Nadeau and Bengio "
          "2003)";

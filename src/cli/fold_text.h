@@ -12,6 +12,8 @@ std::string plan_text(
 bool is_share(const std::string& score);
 // "4.1", "-" for what is not known; of shares percent.
 std::string score_text(const std::string& score, double value);
+// "3.30 +- 0.24": two digits of the error, and as many places of the mean; "+" before it where a `sign` is asked for.
+std::string with_error(const std::string& score, const Estimate& estimate, bool sign = false);
 std::string score_label(const ScoreKind& kind, double level);  // "rmse", "90% covers"
 const char* error_text();                                      // what standard errors are
 

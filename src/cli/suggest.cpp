@@ -83,8 +83,6 @@ std::string fit_command(const SuggestRequest& request, const Suggestions& found,
   return command + " --out " + quoted(found.target + ".model");
 }
 
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
   Json json = {{"schema", 1},
                {"target", found.target},
@@ -101,7 +99,7 @@ Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
                {"seconds", found.seconds},
                {"verdict", found.verdict},
                {"mean", {{"folds", to_json(found.mean)}}}};
-  if (!found.suggested.empty()) json["mean"]["unseen"] = finite(found.unseen_mean);
+  if (!found.suggested.empty()) json["mean"]["unseen"] = finite_json(found.unseen_mean);
   json["suggested"] = Json::array();
   for (const Suggestion& each : found.suggested) {
     json["suggested"].push_back({{"formula", each.formula},
@@ -109,9 +107,9 @@ Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
                                  {"reason", each.reason},
                                  {"folds", to_json(each.folds)},
                                  {"gain", to_json(each.gain)},
-                                 {"unseen", finite(each.unseen)},
+                                 {"unseen", finite_json(each.unseen)},
                                  {"unseen_gain", to_json(each.unseen_gain)},
-                                 {"p", finite(each.p)},
+                                 {"p", finite_json(each.p)},
                                  {"seconds", each.seconds},
                                  {"command", fit_command(request, found, each)}});
   }
@@ -124,10 +122,6 @@ Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
   return json;
 }
 
-std::string with_error(const std::string& score, const Estimate& estimate) {
-  return score_text(score, estimate.mean) + " +- " + score_text(score, estimate.error);
-}
-
 void print_suggestions(const SuggestRequest& request, const Suggestions& found) {
   const std::string label(score_kind(found.score).label);
   fmt::print("{} rows, {} more set apart; {} folds, {}: {}\n", found.rows, found.unseen_rows, found.folds,
@@ -135,8 +129,7 @@ void print_suggestions(const SuggestRequest& request, const Suggestions& found) 
   if (found.fitted_rows < found.rows) fmt::print("fits of the search: {} rows drawn from these\n", found.fitted_rows);
   if (!found.left_out.empty()) fmt::print("left out: {}\n", join_words(found.left_out));
   fmt::print("{} formulas tried as linear models, {} of them fitted, in {:.0f} s{}\n", found.screened,
-             found.trials.size() - 1, found.seconds,
-             found.finished ? "" : ": the time was over before the search was");
+             found.trials.size() - 1, found.seconds, found.finished ? "" : ": the time was over before the search was");
   if (!found.suggested.empty()) {
     fmt::print("\n  {:<44} {:>18} {:>18} {:>10}\n", "", label + " in folds", "better by", "set apart");
     fmt::print("  {:<44} {:>18} {:>18} {:>10}\n", "mean", with_error(found.score, found.mean), "",

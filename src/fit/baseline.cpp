@@ -89,7 +89,11 @@ class BaselineFit {
   }
 
   Rule learn(const Encoder& encoder, const Dataset& rows, const Dataset* validation, const BaselineRule* chosen) const {
-    return baseline_.learn({task_, encoder, rows, validation, chosen});
+    const auto tick = [this, said = std::string()](const std::string& phase) mutable {
+      if (phase != said) say(said = phase);
+      stop_if_asked();
+    };
+    return baseline_.learn({task_, encoder, rows, validation, chosen, tick});
   }
 
   // Parts of the rows as rules predict them that were learned without them. None where there are too few parts.
@@ -121,8 +125,7 @@ class BaselineFit {
       }
       const Rule own = learn(encoder, rows.select(at::tensor(stay, at::kLong)), nullptr, &rule);
       for (std::size_t f = k; f < folds.size(); f += trainings) {
-        const at::Tensor mean = own->at(rows.select(at::tensor(folds[f].rows, at::kLong)));
-        found[f] = {mean, at::zeros_like(mean)};
+        found[f] = own->moments(rows.select(at::tensor(folds[f].rows, at::kLong)));
       }
     };
     if (baseline_.side_by_side && workers() > 1) {
@@ -161,8 +164,8 @@ class BaselineFit {
 
 // Predictions by rules that had not seen these rows, in the target's units (of the transformed target).
 Unseen predicted(const BaselineRule& rule, const Dataset& rows, const Scaling& scaling) {
-  const at::Tensor mean = rule.at(rows);
-  return {rows, mean * scaling.sd + scaling.mean, at::zeros_like(mean), rows.targets() * scaling.sd + scaling.mean,
+  const FunctionMoments found = rule.moments(rows);
+  return {rows, found.mean * scaling.sd + scaling.mean, found.variance * (scaling.sd * scaling.sd), rows.targets() * scaling.sd + scaling.mean,
           scaling};
 }
 

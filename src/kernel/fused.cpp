@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -140,8 +141,82 @@ void point_gradient(const Work& work, const double* g, double* d_z) {
   }
 }
 
+// One point against four rows for a kernel of a distance, s = sum_d ((x_d - y_d) / l_d)^2: s is a variable, in the place
+// of the lengthscales among n parameters, the others of which are one number each.
+template <class K, int n>
+class DistanceView : public ParameterView<K, Dual<n>> {
+ public:
+  DistanceView(const Work& work, const std::vector<Known<Dual<n>>>& parameters)
+      : ParameterView<K, Dual<n>>(work.structure, parameters), apart_(work.structure.inputs) {}
+
+  void move_to(const Work& work, int i, int j) {
+    Lanes total = 0.0;
+    for (int d = 0; d < work.structure.inputs; ++d) {
+      const Lanes y = Lanes::load(work.x + d * work.width + j);
+      apart_[d] = (Lanes(work.z(i, d)) - y) * this->p(K::distance, d).reciprocal.v;
+      total = total + square(apart_[d]);
+    }
+    distance_ = total;
+    distance_.d[K::distance] = 1.0;
+  }
+  Lanes apart(int d) const { return apart_[d]; }  // (x_d - y_d) / l_d
+  const Dual<n>& squared_distance(int) const { return distance_; }
+
+ private:
+  std::vector<Lanes> apart_;
+  Dual<n> distance_;
+};
+
+// In one pass, however many lengthscales there are:
+//   ds/dl_d = -2 / l_d ((x_d - y_d) / l_d)^2,   ds/dx_d = 2 / l_d (x_d - y_d) / l_d
+template <class K>
+[[gnu::flatten]] void distance_gradient(const Work& work, const double* g, double* d_theta, double* d_z) {
+  constexpr int n = std::size(K::parameters), s = K::distance;
+  const int inputs = work.structure.inputs;
+  const std::array<int, kMostParameters> places = first_places<K>(work.structure);
+  std::vector<Known<Dual<n>>> parameters;
+  for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
+    Dual<n> parameter = Lanes(work.theta[i]);
+    for (int q = 0; q < n; ++q) {
+      if (q != s && i == places[q]) parameter.d[q] = 1.0;
+    }
+    parameters.push_back(parameter);
+  }
+  DistanceView<K, n> view(work, parameters);
+  std::array<Lanes, n> total;
+  total.fill(0.0);
+  std::vector<Lanes> squares(inputs, Lanes(0.0)), sums(inputs);
+  for (int i = 0; i < work.points.points; ++i) {
+    std::fill(sums.begin(), sums.end(), Lanes(0.0));
+    for (int j = 0; j < work.width; j += kLaneWidth) {
+      view.move_to(work, i, j);
+      const Dual<n> value = K::value(view);
+      const Lanes weight = Lanes::load(g + i * work.width + j), of_distance = weight * value.d[s];
+      for (int q = 0; q < n; ++q) {
+        if (q != s) total[q] = total[q] + weight * value.d[q];
+      }
+      for (int d = 0; d < inputs; ++d) {
+        const Lanes along = of_distance * view.apart(d);
+        squares[d] = squares[d] + along * view.apart(d), sums[d] = sums[d] + along;
+      }
+    }
+    if (d_z == nullptr) continue;
+    for (int d = 0; d < inputs; ++d) {
+      const double lengthscale = work.theta[view.place(s, d)];
+      d_z[i * work.points.inputs + work.first_input + d] += 2.0 / lengthscale * sums[d].total();
+    }
+  }
+  for (int q = 0; q < n; ++q) {
+    if (q != s) d_theta[places[q]] += total[q].total();
+  }
+  for (int d = 0; d < inputs; ++d) d_theta[view.place(s, d)] += -2.0 / work.theta[view.place(s, d)] * squares[d].total();
+}
+
 template <class K>
 void gradient_of(const Work& work, const double* g, double* d_theta, double* d_z) {
+  if constexpr (requires { K::distance; }) {
+    if (parameter_count<K>(work.structure) > kMostDerivatives) return distance_gradient<K>(work, g, d_theta, d_z);
+  }
   for_varied_parameters(parameter_count<K>(work.structure),
                         [&]<int n>(int first) { parameter_gradient<K, n>(work, first, g, d_theta); });
   if constexpr (K::inputs != Inputs::level) {

@@ -40,8 +40,11 @@ struct OfDistance {
 // r^2 with the lengthscales of parameter `block`
 template <class At>
 auto squared_distance(const At& at, int block) {
-  if constexpr (requires { at.squared_distance(block); }) return at.squared_distance(block);
-  return sum(at.structure().inputs, [&](int d) { return square((at.x(d) - at.y(d)) * inverse(at.p(block, d))); });
+  if constexpr (requires { at.squared_distance(block); }) {
+    return at.squared_distance(block);
+  } else {
+    return sum(at.structure().inputs, [&](int d) { return square((at.x(d) - at.y(d)) * inverse(at.p(block, d))); });
+  }
 }
 
 template <Inputs kInputs>

@@ -9,12 +9,10 @@
 
 namespace ick {
 
-namespace {
-
-std::vector<FusedProduct> products_of(const Kernel& kernel) {
+std::vector<FusedProduct> fused_products(const std::vector<std::vector<Factor>>& terms) {
   std::vector<FusedProduct> products;
   int inputs = 0;
-  for (const std::vector<Factor>& factors : kernel.terms()) {
+  for (const std::vector<Factor>& factors : terms) {
     std::vector<FusedFactor> fused;
     for (const Factor& f : factors) {
       fused.push_back({f.row->index, f.structure, static_cast<int>(f.first_parameter), inputs});
@@ -25,7 +23,16 @@ std::vector<FusedProduct> products_of(const Kernel& kernel) {
   return products;
 }
 
-}  // namespace
+at::Tensor fused_inputs(const std::vector<std::vector<Factor>>& terms, const at::Tensor& x) {
+  std::vector<at::Tensor> columns;
+  for (const std::vector<Factor>& factors : terms) {
+    for (const Factor& f : factors) {
+      check_levels(f, x);
+      columns.push_back(Kernel::embed(f, x));
+    }
+  }
+  return at::cat(columns, 1).to(at::kDouble).contiguous();
+}
 
 bool fuses(const Kernel& kernel) {
   return std::all_of(kernel.terms().begin(), kernel.terms().end(), [](const std::vector<Factor>& factors) {
@@ -33,21 +40,14 @@ bool fuses(const Kernel& kernel) {
   });
 }
 
-NeighbourKernel::NeighbourKernel(const Kernel& of, double share) : kernel(of), conditionals(products_of(of), share) {
+NeighbourKernel::NeighbourKernel(const Kernel& of, double share) : kernel(of), conditionals(fused_products(of.terms()), share) {
   for (const std::vector<Factor>& factors : kernel.terms()) {
     for (const Factor& f : factors) inputs += f.structure.inputs;
   }
 }
 
 std::vector<double> NeighbourKernel::inputs_of(const at::Tensor& x) const {
-  std::vector<at::Tensor> columns;
-  for (const std::vector<Factor>& factors : kernel.terms()) {
-    for (const Factor& f : factors) {
-      check_levels(f, x);
-      columns.push_back(Kernel::embed(f, x));
-    }
-  }
-  const at::Tensor all = at::cat(columns, 1).to(at::kDouble).contiguous();
+  const at::Tensor all = fused_inputs(kernel.terms(), x);
   return {all.data_ptr<double>(), all.data_ptr<double>() + all.numel()};
 }
 

@@ -14,6 +14,10 @@
 
 namespace ick {
 
+// Products of kernels for the fast path, and what their factors see of rows x (n, D), side by side: (n, inputs).
+std::vector<FusedProduct> fused_products(const std::vector<std::vector<Factor>>& terms);
+at::Tensor fused_inputs(const std::vector<std::vector<Factor>>& terms, const at::Tensor& x);
+
 // A kernel as the conditionals need it: products, and rows as their factors see them. `kernel` has one member, whose
 // formulas are the library's own (fuses()).
 struct NeighbourKernel {

@@ -277,10 +277,12 @@ std::vector<ComponentName> CompositePredictor::component_names() const {
   for (const TermSpec& term : spec().terms) {
     names.push_back({"term" + std::to_string(names.size() + 1), print(term)});
   }
-  if (encoder.offset)
-    names.push_back(
-        {"offset",
-         "offset(" + transformed(*find_transform(encoder.offset->transform), encoder.offset->info.name) + ")"});
+  if (trees != nullptr) {  // with the formula's offset(...), where there is one
+    names.push_back({"trees", spec().trees->text});
+  } else if (encoder.offset) {
+    const std::string& column = encoder.offset->info.name;
+    names.push_back({"offset", "offset(" + transformed(*find_transform(encoder.offset->transform), column) + ")"});
+  }
   return names;
 }
 

@@ -45,7 +45,7 @@ std::size_t free_id(const ModelSpec& spec) {
 
 KernelSpec kernel_of(StandIn stand_in) {
   KernelSpec kernel;
-  kernel.name = stand_in == StandIn::smooth ? "rbf" : "polynomial";
+  kernel.name = stand_in == StandIn::smooth ? "rbf" : stand_in == StandIn::rough ? "matern32" : "polynomial";
   if (stand_in == StandIn::linear) {
     Argument degree;
     degree.name = "degree";

@@ -14,6 +14,7 @@ namespace ick {
 enum class StandIn {
   smooth,  // rbf: any smooth function
   linear,  // polynomial of degree one: a line
+  rough,   // matern32: a function with one derivative, for a process of its own rather than for a start
 };
 
 // Those that may stand for the networks of a formula: nobody is linear in pixels.

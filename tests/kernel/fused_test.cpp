@@ -160,6 +160,32 @@ TEST(FusedProduct, ValuesAndGradientsOfAProduct) {
   EXPECT_TRUE(fused.values(theta, 2).equal(value.narrow(1, 0, 2)));
 }
 
+// Kernels of a distance with more parameters than are carried at once: one pass has all of them.
+TEST(FusedProduct, GradientsOfManyLengthscales) {
+  constexpr int kInputs = 6;
+  Random random(9);
+  const auto rows = [&](std::int64_t n) {
+    const at::Tensor x = at::empty({n, kInputs}, at::kDouble);
+    for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = random.normal();
+    return x;
+  };
+  for (const std::string_view name : {"rbf", "matern12", "matern32", "matern52", "rational_quadratic"}) {
+    const int kernel = find_kernel(name, false, 0).index;
+    const Structure structure{.inputs = kInputs};
+    const at::Tensor theta = (at::arange(name == "rational_quadratic" ? 8 : 7, at::kDouble) / 5.0 + 0.8);
+    const at::Tensor z = rows(5).requires_grad_(true), x = rows(9), leaf = theta.clone().requires_grad_(true);
+    const at::Tensor g = at::sin(at::arange(45, at::kDouble)).view({5, 9});
+    const at::Tensor k =
+        kernel_values(kernel, structure, leaf.unsqueeze(0), z.unsqueeze(0), x.unsqueeze(0), false)[0];
+    (g * k).sum().backward();
+    Fused fused({{kernel, structure, 0, 0}}, z.detach(), x);
+    const at::Tensor d_theta = at::zeros_like(theta), d_z = at::zeros_like(z.detach());
+    fused.gradient(theta, g, d_theta, d_z);
+    EXPECT_LE(relative_error(d_theta, leaf.grad()), 1e-12) << name;
+    EXPECT_LE(relative_error(d_z, z.grad()), 1e-12) << name;
+  }
+}
+
 // Points at fixed shares of a period move with it: dz_i / dperiod = share_i.
 TEST(FusedProduct, PointsFollowAPeriod) {
   const int periodic = find_kernel("periodic", false, 0).index;

@@ -3,12 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ick/dataset/encoder.h"
+#include "ick/inference/function_posterior.h"
 #include "ick/net/network.h"
 #include "ick/train/plan.h"
 
@@ -30,6 +32,8 @@ class BaselineRule {
 
   // The mean of the target, standardised: (n); of classes their probabilities, (n, C). In float64.
   virtual at::Tensor at(const Dataset& rows) const = 0;
+  // The same with what is not known of the function, where the baseline has an answer: (n) each.
+  virtual FunctionMoments moments(const Dataset& rows) const;
   virtual TensorState tensors() const = 0;     // what a folder keeps of it
   virtual std::string text() const = 0;        // what was chosen: "hour of the day, day of the week"
   virtual double period() const { return 0; }  // the longest season in it: who forecasts should have seen it once
@@ -41,6 +45,8 @@ struct BaselineTraining {
   const Dataset& rows;                   // held
   const Dataset* validation = nullptr;   // not seen otherwise, to stop by; may be null
   const BaselineRule* chosen = nullptr;  // of an earlier training: what it chose stays; may be null
+  // To be called now and then with what is being done: ends a fit that is to stop, by Interrupted.
+  std::function<void(const std::string& phase)> tick = {};
 };
 
 // One kind of baseline: a row of the table, and a file of its own. Either it learns, or it is a formula.

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+
+#include "baseline/process_kernel.h"
+#include "ick/baseline/baseline.h"
+#include "ick/model/model.h"
+
+namespace ick {
+
+// A formula as a Gaussian process: its kernels, and in the place of each network a Matern-3/2 kernel on the numbers that
+// the network reads, with a lengthscale each. y ~ mlp(a, b) * periodic(t) + rbf(c) becomes
+// matern32(a, b) * periodic(t) + rbf(c).
+struct ProcessTask {
+  std::shared_ptr<Model> model;  // of kernels only
+  Encoder encoder;               // of its columns
+  Dataset rows;                  // x (n, D) of all that kernels read
+
+  explicit ProcessTask(const BaselineTraining& training);
+
+  // Parameters that make the rows most likely, times their priors, by warm_start(): the exact process of few rows, then
+  // rows of the whole table given neighbours. Returns log s^2 of the noise.
+  double find_parameters(const BaselineTraining& training);
+
+  ProcessKernel kernel() const { return {model->kernel(), model->spec().share()}; }
+};
+
+// All that kernels and networks of the formula read, as its composite model would.
+void read_process_columns(const BaselineTask& task, EncoderPlan& plan);
+std::string why_not_process(const BaselineTask& task);
+at::Tensor process_x(const Dataset& rows);  // (n, D) of rows that such an encoder made
+
+// The rows' noise is (s^2 + e_i) / w_i: weights w, known errors e, (n) each, in float64.
+struct ProcessNoise {
+  at::Tensor weights, error;
+
+  ProcessNoise select(const at::Tensor& index) const;
+  at::Tensor precision(double noise_variance) const { return weights / (noise_variance + error); }  // (n)
+};
+ProcessNoise noise_of_rows(const Dataset& rows);
+
+// A kernel among the tensors that a rule keeps: "kernel" (bytes) and "theta".
+void keep_kernel(const ProcessKernel& kernel, TensorState& state);
+ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder);
+
+}  // namespace ick

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "baseline/process_task.h"
+#include "baseline/sparse_process.h"
+#include "ick/kernel/parameter.h"
+
+namespace ick {
+
+// Rows of a sparse process: as its kernel sees them, (n, inputs), targets (n), and the noise of rows.
+struct SparseRows {
+  at::Tensor inputs, y;
+  ProcessNoise noise;
+
+  std::int64_t size() const { return inputs.size(0); }
+  SparseBatch batch(const at::Tensor& index) const;  // (B) in int64
+};
+
+// Stochastic training: q follows each mini-batch by a natural-gradient step, kernel parameters, noise and inducing points
+// each kBatchesPerStep-th one by a step of Adam (Kingma and Ba 2015), up the bound plus the logarithms of the priors. A
+// step of these costs as much as four of q, which has to catch up with them besides.
+class SparseTraining {
+ public:
+  static constexpr std::int64_t kBatch = 1024, kPoints = 512, kBatchesPerStep = 3;
+
+  struct Settings {
+    std::int64_t steps = 300;  // of Adam in all
+    double rate = 0.02;        // of it at the start, in the logarithm of a parameter, in sds of an input; to zero as a cosine
+    bool held_noise = false;
+    std::uint64_t seed = 0;
+  };
+  // `parameters` are those of the kernel, one member, whose present values count.
+  SparseTraining(const ParameterSet& parameters, ProcessKernel kernel, at::Tensor points, double log_noise,
+                 SparseRows rows, const Settings& settings);
+
+  void run(const std::function<void()>& tick);
+  // One mini-batch: `index` (B) of the rows.
+  void batch(const at::Tensor& index);
+
+  const SparseProcess& process() const { return process_; }
+  const SparseRows& rows() const { return rows_; }
+
+ private:
+  void step(const SparseBatch& batch, const SparseProcess::Seen& seen, double scale);
+
+  std::vector<ParameterSet::Column> columns_;  // of raw parameters, and last of log s^2
+  SparseRows rows_;
+  Settings settings_;
+  SparseProcess process_;
+  Variational q_;
+  at::Tensor scale_;                  // (inputs) sd of each: the unit of points
+  std::vector<double> numbers_;       // raw parameters, log s^2, points in their units
+  std::vector<double> first_, second_;  // what Adam keeps of them
+  std::int64_t batches_ = 0, steps_ = 0;
+};
+
+// The best q for all rows: kernel, points and noise held. In float64.
+SparsePrediction solve_sparse(const SparseProcess& process, const SparseRows& rows, const std::function<void()>& tick);
+
+}  // namespace ick
