@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "baseline/rewrite.h"
 #include "baseline/roles.h"
 #include "ick/base/text.h"
@@ -20,8 +22,12 @@ Formula rewrite_cyclic(const BaselineTask& task) {
 std::string why_not_cyclic(const BaselineTask& task) {
   if (roles_of(task).time.empty()) return "the formula reads no time";
   if (!cycle_of_time(task)) return "the formula states no period, and its times show no day, week or year twice";
-  const bool several = !only_network(task.plan.spec) && !task.plan.spec.kernels_only();
-  return several ? "the formula has several networks, and one is to read the time" : "";
+  const std::optional<Call> network = only_network(task.plan.spec);
+  if (!network && !task.plan.spec.kernels_only())
+    return "the formula has several networks, and one is to read the time";
+  const bool has_cycle =
+      network && std::ranges::any_of(network->nested, [](const Call& each) { return each.name == "cycle"; });
+  return has_cycle ? "the formula's network reads sine and cosine already" : "";
 }
 
 }  // namespace

@@ -79,7 +79,11 @@ class ComparisonRun {
       fit.options.threads = threads;
       return fit_fold(table_, fit, plan_.folds, fold(task), control);
     };
-    all.begins = [&](int at_once) { begin(at_once, kept); };
+    all.begins = [&](int at_once) {
+      begin(at_once, kept);
+      if (total_ > 0.0)
+        progress.say(fmt::format("each candidate has {:.3g} s of fits, {} at a time", budget_.share(), at_once));
+    };
     all.wanted = [&](std::int64_t task) { return wanted(task); };
     all.done = [&](std::int64_t task, const FoldResult&) { budget_.end(task, now(), /*finished=*/true); };
     all.failed = [&](std::int64_t task, const std::exception_ptr& error) { fail(task, error); };

@@ -4,196 +4,17 @@
 #include <cmath>
 #include <iterator>
 #include <set>
-#include <span>
-#include <sstream>
 
 #include "base/stopwatch.h"
-#include "baseline/rewrite.h"
-#include "baseline/roles.h"
 #include "evaluate/verdict.h"
 #include "ick/base/error.h"
-#include "ick/base/text.h"
-#include "ick/base/unit.h"
-#include "ick/fit/fit.h"
+#include "ick/formula/formula.h"
 
 namespace ick {
 
 namespace {
 
 using Status = Standing::Status;
-
-std::optional<double> seconds_of(const std::string& budget) {
-  const std::optional<Quantity> length = read_quantity(budget);
-  if (!length || !(length->number > 0.0)) return std::nullopt;
-  return convert(length->number, length->unit, "s");
-}
-
-// Formulas that are compared, and which rows of the table are for what in each.
-struct Asked {
-  std::vector<Formula> formulas;
-  std::vector<FitPlan> plans;
-
-  Asked(const Table& table, const std::vector<std::string>& texts, const FitOptions& options) {
-    for (const std::string& text : texts) {
-      const Formula formula = parse_formula(text);
-      if (std::find(formulas.begin(), formulas.end(), formula) != formulas.end()) continue;
-      refuse_other_task(formula);
-      formulas.push_back(formula);
-      plans.push_back(plan_rows(table, formula, options));
-    }
-    if (formulas.empty())
-      throw UsageError("a comparison needs a formula, as in y ~ mlp(a) * periodic(date, period=1y)");
-  }
-
-  // All that any of them reads: the sum of their terms.
-  Formula together() const {
-    if (formulas.size() == 1) return formulas.front();
-    SumOfProducts sum;
-    for (const FitPlan& plan : plans) std::ranges::copy(spelled_out(plan.spec), std::back_inserter(sum));
-    return with_right(formulas.front(), sum);
-  }
-
- private:
-  void refuse_other_task(const Formula& formula) const {
-    if (formulas.empty()) return;
-    const Formula& first = formulas.front();
-    if (formula.target != first.target) {
-      throw UsageError("formulas of different targets cannot be compared: \"" + first.target + "\" and \"" +
-                       formula.target + "\"");
-    }
-    if (!(formula.weights == first.weights)) {
-      throw UsageError(
-          "formulas in which rows count differently cannot be compared: give all of them the same weights");
-    }
-  }
-};
-
-std::string right_text(const Formula& formula) {
-  const std::string text = print(formula), tilde = " ~ ";
-  const std::size_t at = text.find(tilde);
-  return formula.target.find('~') == std::string::npos ? text.substr(at + tilde.size()) : text;
-}
-
-// The formula's right side; all of it where they learn different transforms of the target.
-std::string label_of(const Formula& formula, const Asked& asked) {
-  const bool alike = std::all_of(asked.formulas.begin(), asked.formulas.end(),
-                                 [&](const Formula& each) { return each.transform == asked.formulas[0].transform; });
-  return alike ? right_text(formula) : print(formula);
-}
-
-bool is_composite(const ModelSpec& spec) { return !spec.kernel_columns.empty() && !spec.network_columns.empty(); }
-
-void plan_candidate(const Table& table, const Formula& formula, const FitOptions& options, const FoldPlan& folds,
-                    Candidate& candidate) {
-  try {
-    candidate.fit = plan_fit_in_folds(table, print(formula), options, folds);
-  } catch (const Error& error) {
-    candidate.fit.formula = print(formula);
-    candidate.why_not = error.message();
-  }
-}
-
-// Baselines to be compared with, one or several candidates for each.
-class Baselines {
- public:
-  // `formula` reads what any of those asked about reads.
-  Baselines(const Table& table, const Asked& asked, const Formula& formula, const FitOptions& options,
-            ComparisonPlan& to)
-      : table_(table), asked_(asked), formula_(formula), options_(options), to_(to) {
-    const auto& folds = to.folds.folds;
-    const auto least = std::ranges::min_element(folds, {}, [](const Fold& fold) { return fold.training.size(); });
-    FitOptions own = options_in_fold(options, to.folds, least - folds.begin());
-    own.holdout = Split{};
-    part_ = select_rows(table, least->training);
-    rows_ = plan_rows(part_, formula_, own);
-  }
-
-  // `named` by the user: then reasons why it cannot serve are said.
-  void add(const Baseline& baseline, bool named) {
-    baseline.rewrite == nullptr ? add_learner(baseline, named) : add_formulas(baseline, named);
-  }
-
- private:
-  static Candidate candidate_of(const Baseline& baseline) {
-    const std::string name(baseline.name), phrase(baseline.phrase);
-    return {name, phrase.empty() ? name : phrase, name, {}, {}};
-  }
-
-  void add_learner(const Baseline& baseline, bool named) {
-    const BaselineTask task{part_, rows_};
-    Candidate candidate = candidate_of(baseline);
-    candidate.why_not = why_not(baseline, task);
-    candidate.fit.formula = print(formula_);
-    const bool serves = candidate.why_not.marked().empty();
-    if (!named && !(serves && baseline.usual != nullptr && baseline.usual(task))) return;
-    FitOptions options = options_;
-    options.model = candidate.baseline;
-    if (serves) plan_candidate(table_, formula_, options, to_.folds, candidate);
-    to_.candidates.push_back(std::move(candidate));
-  }
-
-  // What it makes of each formula; one that is among the candidates already is not fitted twice.
-  void add_formulas(const Baseline& baseline, bool named) {
-    bool any = false;
-    Candidate refused = candidate_of(baseline);
-    for (std::size_t i = 0; i < asked_.formulas.size(); ++i) {
-      const BaselineTask task{table_, asked_.plans[i]};
-      const std::string reason = why_not(baseline, task);
-      if (!reason.empty()) {
-        refused.why_not = reason, refused.fit.formula = print(asked_.formulas[i]);
-        continue;
-      }
-      any = true;
-      if (!named && !(baseline.usual != nullptr && baseline.usual(task))) continue;
-      const Formula formula = baseline.rewrite(task);
-      const bool known = std::any_of(to_.candidates.begin(), to_.candidates.end(), [&](const Candidate& each) {
-        return each.fit.options.model.empty() && each.fit.formula == print(formula);
-      });
-      if (known) continue;
-      Candidate candidate = candidate_of(baseline);
-      candidate.label = right_text(formula) + " [" + candidate.label + "]";
-      constexpr std::string_view kTime = "{time}";
-      if (const std::size_t at = candidate.phrase.find(kTime); at != std::string::npos) {
-        candidate.phrase.replace(at, kTime.size(), roles_of(task).time);
-      }
-      if (asked_.formulas.size() > 1) candidate.phrase = right_text(formula);
-      plan_candidate(table_, formula, options_, to_.folds, candidate);
-      to_.candidates.push_back(std::move(candidate));
-    }
-    if (named && !any) to_.candidates.push_back(std::move(refused));
-  }
-
-  const Table& table_;
-  const Asked& asked_;
-  const Formula& formula_;
-  const FitOptions& options_;
-  ComparisonPlan& to_;
-  Table part_;    // rows that are learned from in the fold with the fewest: what cannot serve these can serve nothing
-  FitPlan rows_;  // of these
-};
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  std::istringstream text(list);
-  for (std::string name; std::getline(text, name, ',');) add_new(names, std::span(&name, 1));
-  return names;
-}
-
-std::string chosen_score(const std::string& asked, bool classes) {
-  if (asked.empty()) return classes ? "log_loss" : "rmse";
-  const ScoreKind& kind = score_kind(asked);
-  if (kind.better == ScoreKind::Better::neither) {
-    throw UsageError(setting("score", asked) +
-                     " is neither better when large nor when small; compare by another score");
-  }
-  if (kind.of_classes != classes) {
-    throw UsageError(setting("score", asked) + " is of " + (classes ? "numbers" : "classes") +
-                     ", and the target is of " +
-                     (classes ? "classes; compare by log_loss, brier or accuracy"
-                              : "numbers; compare by rmse, mae, r2, nlpd or crps"));
-  }
-  return asked;
-}
 
 std::vector<std::int64_t> sorted_rows(const FoldResult& result) {
   std::vector<std::int64_t> rows = result.unseen.rows;
@@ -203,46 +24,52 @@ std::vector<std::int64_t> sorted_rows(const FoldResult& result) {
 
 using FoldRows = std::map<std::int64_t, std::vector<std::int64_t>>;  // by fold, ascending
 
-// Folds that count: those of the formula that finished most; where all of them failed, those of the baseline that did.
-std::set<std::int64_t> counted_folds(const ComparisonPlan& plan, const std::vector<CandidateFits>& outcomes) {
+const Message& failure_of(const Candidate& candidate, const CandidateFits& fits) {
+  return candidate.can_be_fitted() ? fits.failure : candidate.why_not;
+}
+
+// Of the formulas that were asked about, or of the baselines: the one that did not fail and finished most folds. Null
+// where none finished one.
+const CandidateFits* most_folds(const ComparisonPlan& plan, const std::vector<CandidateFits>& fits, bool asked) {
   const CandidateFits* most = nullptr;
-  bool in_time = false, asked_failed = true;
-  for (const bool asked : {true, false}) {
-    for (std::size_t c = 0; c < outcomes.size(); ++c) {
-      const bool failed = !plan.candidates[c].can_be_fitted() || !outcomes[c].failure.marked().empty();
-      if (plan.candidates[c].is_asked() != asked || failed) continue;
-      if (asked) asked_failed = false;
-      if (outcomes[c].folds.empty()) continue;
-      if (most == nullptr || outcomes[c].folds.size() > most->folds.size()) most = &outcomes[c];
-      in_time = in_time || asked;
-    }
-    if (asked && !asked_failed && !in_time) {
+  for (std::size_t c = 0; c < fits.size(); ++c) {
+    const bool failed = !failure_of(plan.candidates[c], fits[c]).marked().empty();
+    if (plan.candidates[c].is_asked() != asked || failed || fits[c].folds.empty()) continue;
+    if (most == nullptr || fits[c].folds.size() > most->folds.size()) most = &fits[c];
+  }
+  return most;
+}
+
+// Folds that count: those of the formula that finished most; where all of them failed, those of the baseline that did.
+std::set<std::int64_t> counted_folds(const ComparisonPlan& plan, const std::vector<CandidateFits>& fits) {
+  const CandidateFits* most = most_folds(plan, fits, /*asked=*/true);
+  std::vector<Message> failures;
+  for (std::size_t c = 0; c < fits.size(); ++c) {
+    const Message& failure = failure_of(plan.candidates[c], fits[c]);
+    if (most == nullptr && plan.candidates[c].is_asked() && failure.marked().empty()) {
       throw Error(setting("budget") + " is too short: no formula has finished one of " +
                   std::to_string(plan.folds.folds.size()) + " folds in its share; give it more time, or fewer rows");
     }
-    if (most != nullptr) break;
+    if (!failure.marked().empty()) failures.push_back(failure);
   }
+  if (most == nullptr) most = most_folds(plan, fits, /*asked=*/false);
   if (most == nullptr) {
-    for (std::size_t c = 0; c < outcomes.size(); ++c) {
-      const Message& reason = plan.candidates[c].can_be_fitted() ? outcomes[c].failure : plan.candidates[c].why_not;
-      if (!reason.marked().empty()) throw DataError("no candidate could be fitted; the first one: " + reason.marked());
-    }
+    throw DataError("no candidate could be fitted; the first one: " + failures.front().marked());
   }
   std::set<std::int64_t> folds;
   for (const auto& [fold, result] : most->folds) folds.insert(fold);
   return folds;
 }
 
-bool has_all(const CandidateFits& outcome, const std::set<std::int64_t>& folds) {
-  return std::all_of(folds.begin(), folds.end(), [&](std::int64_t fold) { return outcome.folds.contains(fold); });
+bool has_all(const CandidateFits& own, const std::set<std::int64_t>& folds) {
+  return std::all_of(folds.begin(), folds.end(), [&](std::int64_t fold) { return own.folds.contains(fold); });
 }
 
 // Rows that both predict; false, and nothing changes, where none is left in a fold.
-bool narrow(FoldRows& common, const CandidateFits& outcome, std::int64_t& empty_fold) {
+bool narrow(FoldRows& common, const CandidateFits& own, std::int64_t& empty_fold) {
   FoldRows both;
   for (const auto& [fold, rows] : common) {
-    const std::vector<std::int64_t> own = sorted_rows(outcome.folds.at(fold));
-    std::ranges::set_intersection(rows, own, std::back_inserter(both[fold]));
+    std::ranges::set_intersection(rows, sorted_rows(own.folds.at(fold)), std::back_inserter(both[fold]));
     if (both[fold].empty()) {
       empty_fold = fold;
       return false;
@@ -262,12 +89,12 @@ std::map<std::string, Estimate> averages(const std::map<std::int64_t, ScoreValue
   return all;
 }
 
-Standing standing_of(const Candidate& candidate, const CandidateFits& outcome) {
+Standing standing_of(const Candidate& candidate, const CandidateFits& own) {
   Standing standing;
   standing.candidate = candidate;
-  standing.failure = candidate.can_be_fitted() ? outcome.failure : candidate.why_not;
+  standing.failure = failure_of(candidate, own);
   if (!standing.failure.marked().empty()) standing.status = Status::failed;
-  for (const auto& [fold, result] : outcome.folds) {
+  for (const auto& [fold, result] : own.folds) {
     standing.seconds += result.seconds;
     standing.parameters = std::max(standing.parameters, result.parameters);
   }
@@ -275,50 +102,6 @@ Standing standing_of(const Candidate& candidate, const CandidateFits& outcome) {
 }
 
 }  // namespace
-
-namespace detail {
-
-void check_budget(const OptionValue& budget) {
-  const std::string& text = std::get<std::string>(budget);
-  if (text.empty() || seconds_of(text)) return;
-  throw UsageError(setting("budget", text) + ": expected a length of time such as 90s, 2min or 1h");
-}
-
-}  // namespace detail
-
-double CompareOptions::budget_seconds() const { return seconds_of(budget).value_or(0.0); }
-
-ComparisonPlan plan_comparison(const Table& table, const std::vector<std::string>& formulas, const FitOptions& options,
-                               const CompareOptions& compare, const FoldOptions& folds) {
-  if (!options.model.empty()) {
-    throw UsageError(setting("model", options.model) + " is not for a comparison; name baselines in " +
-                     setting("with", options.model));
-  }
-  const Asked asked(table, formulas, options);
-  ComparisonPlan plan;
-  plan.score = chosen_score(compare.score, likelihood_of(asked.plans.front().options).has_classes());
-  const Formula together = asked.together();
-  plan.folds = plan_folds(table, print(together), options, folds);
-  for (std::size_t i = 0; i < asked.formulas.size(); ++i) {
-    Candidate candidate;
-    candidate.label = label_of(asked.formulas[i], asked);
-    candidate.phrase = asked.formulas.size() > 1           ? candidate.label
-                       : is_composite(asked.plans[i].spec) ? "the composite model"
-                                                           : "the formula";
-    plan_candidate(table, asked.formulas[i], options, plan.folds, candidate);
-    plan.candidates.push_back(std::move(candidate));
-  }
-  Baselines baselines(table, asked, together, options, plan);
-  for (const std::string& name : names_in(compare.with)) {
-    if (name == "none") continue;
-    if (name == "usual" || name == "all") {
-      for (const Baseline* each : ick::baselines()) baselines.add(*each, name == "all");
-    } else {
-      baselines.add(baseline_named(name), true);
-    }
-  }
-  return plan;
-}
 
 Estimate Leaderboard::difference(const Standing& a, const Standing& b) const {
   std::vector<double> values;
@@ -342,30 +125,30 @@ bool Leaderboard::is_best(const Standing& standing) const {
   return worse <= 0.0 || worse <= standing.difference.error;
 }
 
-Leaderboard summary_of(const ComparisonPlan& plan, const std::vector<CandidateFits>& outcomes) {
-  const std::set<std::int64_t> folds = counted_folds(plan, outcomes);
+Leaderboard summary_of(const ComparisonPlan& plan, const std::vector<CandidateFits>& fits) {
+  const std::set<std::int64_t> folds = counted_folds(plan, fits);
   Leaderboard all;
   all.plan = plan.folds, all.score = plan.score;
-  for (std::size_t c = 0; c < outcomes.size(); ++c) {
-    all.standings.push_back(standing_of(plan.candidates[c], outcomes[c]));
+  for (std::size_t c = 0; c < fits.size(); ++c) {
+    all.standings.push_back(standing_of(plan.candidates[c], fits[c]));
   }
 
   FoldRows common;
   std::set<std::int64_t> predicted;
-  for (std::size_t c = 0; c < outcomes.size(); ++c) {
+  for (std::size_t c = 0; c < fits.size(); ++c) {
     Standing& standing = all.standings[c];
     if (standing.status == Status::failed) continue;
-    if (!has_all(outcomes[c], folds)) {
+    if (!has_all(fits[c], folds)) {
       standing.status = Status::out_of_time;
       continue;
     }
     for (const std::int64_t fold : folds) {
-      const std::vector<std::int64_t> rows = sorted_rows(outcomes[c].folds.at(fold));
+      const std::vector<std::int64_t> rows = sorted_rows(fits[c].folds.at(fold));
       if (!common.contains(fold)) common[fold] = rows;
       predicted.insert(rows.begin(), rows.end());
     }
     std::int64_t empty = 0;
-    if (narrow(common, outcomes[c], empty)) continue;
+    if (narrow(common, fits[c], empty)) continue;
     standing.status = Status::failed;
     standing.failure = "it predicts no row of fold \"" + plan.folds.folds[static_cast<std::size_t>(empty)].name +
                        "\" that the candidates before it predict";
@@ -373,12 +156,12 @@ Leaderboard summary_of(const ComparisonPlan& plan, const std::vector<CandidateFi
   all.not_predicted = std::ssize(predicted);
   for (const auto& [fold, rows] : common) all.not_predicted -= std::ssize(rows);
 
-  for (std::size_t c = 0; c < outcomes.size(); ++c) {
+  for (std::size_t c = 0; c < fits.size(); ++c) {
     Standing& standing = all.standings[c];
     if (standing.status == Status::failed) continue;
     for (const auto& [fold, rows] : common) {
-      if (!outcomes[c].folds.contains(fold)) continue;
-      standing.folds[fold] = scores_of(outcomes[c].folds.at(fold).unseen, &rows);
+      if (!fits[c].folds.contains(fold)) continue;
+      standing.folds[fold] = scores_of(fits[c].folds.at(fold).unseen, &rows);
     }
     standing.scores = averages(standing.folds, plan.folds.ratio);
   }
@@ -400,34 +183,34 @@ Leaderboard compare(const Table& table, const std::vector<std::string>& formulas
   if (control.remark) {
     for (const Message& remark : plan.folds.remarks) control.remark(remark);
   }
-  std::vector<CandidateFits> outcomes(plan.candidates.size());
+  std::vector<CandidateFits> fits(plan.candidates.size());
   const Stopwatch watch;
   TimeBudget budget(asked.budget_seconds(), 1, plan.size(),
                     std::ranges::count_if(plan.candidates, [](const Candidate& each) { return each.can_be_fitted(); }));
   for (std::int64_t task = 0; task < plan.size() * std::ssize(plan.folds.folds); ++task) {
     const std::int64_t candidate = task % plan.size(), fold = task / plan.size();
     const Candidate& of = plan.candidates[static_cast<std::size_t>(candidate)];
-    CandidateFits& outcome = outcomes[static_cast<std::size_t>(candidate)];
-    if (!of.can_be_fitted() || !outcome.failure.marked().empty() || !budget.may_begin(candidate, watch.seconds())) {
+    CandidateFits& own = fits[static_cast<std::size_t>(candidate)];
+    if (!of.can_be_fitted() || !own.failure.marked().empty() || !budget.may_begin(candidate, watch.seconds())) {
       continue;
     }
     budget.begin(task, candidate, watch.seconds());
-    const auto too_late = [&] { return !budget.may_go_on(task, watch.seconds()); };
-    FitControl own = control;
-    own.cancelled = [&] { return too_late() || (control.cancelled && control.cancelled()); };
+    const auto cancelled = [&] { return control.cancelled && control.cancelled(); };
+    FitControl bounded = control;
+    bounded.cancelled = [&] { return cancelled() || !budget.may_go_on(task, watch.seconds()); };
     try {
-      FoldResult result = fit_fold(table, of.fit, plan.folds, fold, own);
+      FoldResult result = fit_fold(table, of.fit, plan.folds, fold, bounded);
       budget.end(task, watch.seconds(), /*finished=*/true);
-      outcome.folds[fold] = std::move(result);
+      own.folds[fold] = std::move(result);
     } catch (const Interrupted&) {
-      if (control.cancelled && control.cancelled()) throw;
+      if (cancelled()) throw;
       budget.end(task, watch.seconds(), /*finished=*/false);
     } catch (const Error& error) {
       budget.end(task, watch.seconds(), /*finished=*/false);
-      outcome.failure = error.message();
+      own.failure = error.message();
     }
   }
-  return summary_of(plan, outcomes);
+  return summary_of(plan, fits);
 }
 
 }  // namespace ick

@@ -44,19 +44,21 @@ bool is_better(const Leaderboard& all, const Standing& a, const Standing& b) {
   return -loss(all.score, difference.mean) > kCertain * difference.error;
 }
 
+// Of several formulas the best and the one after it; "" of one.
 std::string among_formulas(const Leaderboard& all, const Standing& best) {
   const auto second = std::find_if(all.standings.begin(), all.standings.end(), [&](const Standing& each) {
     return &each != &best && each.status == Status::complete && each.candidate.is_asked();
   });
-  const std::string& phrase = best.candidate.phrase;
-  if (second == all.standings.end()) {
-    const Estimate& own = best.scores.at(all.score);
-    return fmt::format("{}: {} {:.4g} (standard error {:.2g}), and nothing to compare it with", phrase,
-                       score_kind(all.score).label, own.mean, own.error);
-  }
-  return fmt::format("{} {} {}: {}", phrase,
+  if (second == all.standings.end()) return "";
+  return fmt::format("{} {} {}: {}", best.candidate.phrase,
                      is_better(all, best, *second) ? "predicts better than" : "predicts no better than",
                      second->candidate.phrase, against(all, best, *second));
+}
+
+std::string alone(const Leaderboard& all, const Standing& only) {
+  const Estimate& own = only.scores.at(all.score);
+  return fmt::format("{}: {} {:.4g} (standard error {:.2g}), and nothing to compare it with", only.candidate.phrase,
+                     score_kind(all.score).label, own.mean, own.error);
 }
 
 }  // namespace
@@ -90,16 +92,23 @@ std::string verdict_of(const Leaderboard& all) {
     return "no verdict: " + std::string(score_kind(all.score).label) +
            " means nothing in a fold, as where its target has one value; compare by another score";
   }
-  if (mean != nullptr && !is_better(all, all.standings.front(), *mean)) {
-    return "nothing here predicts better than the mean";
+  const auto beats_mean = [&](const Standing& each) {
+    return each.status == Status::complete && is_better(all, each, *mean);
+  };
+  if (mean != nullptr && std::ranges::none_of(all.standings, beats_mean)) {
+    const Standing& best = all.standings.front();
+    return "nothing here is certain to predict better than the mean" +
+           (&best == mean ? std::string() : "; the best, " + best.candidate.phrase + ": " + against(all, best, *mean));
   }
-  if (simple == nullptr) return among_formulas(all, *asked);
-  const std::string difference = against(all, *asked, *simple);
+  const std::string among = among_formulas(all, *asked);
+  if (simple == nullptr) return among.empty() ? alone(all, *asked) : among;
+  const std::string difference = against(all, *asked, *simple), more = among.empty() ? "" : "; " + among;
   if (is_better(all, *asked, *simple)) {
-    return fmt::format("{} predicts better than {}: {}", asked->candidate.phrase, simple->candidate.phrase, difference);
+    return fmt::format("{} predicts better than {}: {}{}", asked->candidate.phrase, simple->candidate.phrase,
+                       difference, more);
   }
-  return fmt::format("{0} is no better than {1}: {2}; use {1}", asked->candidate.phrase, simple->candidate.phrase,
-                     difference);
+  return fmt::format("{0} is no better than {1}: {2}; use {1}{3}", asked->candidate.phrase, simple->candidate.phrase,
+                     difference, more);
 }
 
 }  // namespace ick

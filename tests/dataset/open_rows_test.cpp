@@ -105,7 +105,7 @@ EncoderPlan mixed_plan(Gaps gaps) {
   plan.target = "y";
   plan.kernel_columns = {"day", "floor", "b"};
   plan.level_columns = {"floor"};
-  plan.networks = {{{"a", "site", "b"}}, {{"b"}, {{{"a", "site"}, 4, 3}}}};
+  plan.networks = {{{"a", "site", "b"}}, {{"b"}, {{{"a", "site"}, {}, 4, 3}}}};
   plan.gaps = gaps;
   plan.seed = 5;
   return plan;

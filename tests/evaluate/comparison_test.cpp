@@ -99,7 +99,18 @@ TEST(Leaderboards, VerdictNamesTheSimplerOne) {
                                   .add("ridge", "ridge", {1.1, 1.1, 1.1})
                                   .add("mean", "mean", {1.3, 1.0, 1.0})
                                   .summary();
-  EXPECT_EQ(nothing.verdict, "nothing here predicts better than the mean");
+  EXPECT_EQ(
+      nothing.verdict,
+      "nothing here is certain to predict better than the mean; the best, f: rmse 9.1% lower (standard error 14.4%)");
+  const Leaderboard two = Scored(3, 0.5)
+                              .add("f", "", {1.0, 1.1, 1.2})
+                              .add("g", "", {1.3, 1.1, 1.2})
+                              .add("ridge", "ridge", {2.0, 2.1, 2.3})
+                              .summary();
+  EXPECT_EQ(
+      two.verdict,
+      "f predicts better than ridge: rmse 48.4% lower (standard error 2.5%); f predicts no better than g: rmse 8.3% "
+      "lower (standard error 13.2%)");
 }
 
 TEST(Leaderboards, TiesWithinOneStandardErrorAreBest) {
