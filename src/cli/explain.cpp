@@ -109,9 +109,9 @@ struct ExplainRequest {
 // What there is to say about a formula, made once and said as text or JSON.
 struct Explanation {
   ModelSpec spec;
-  std::unique_ptr<Model> model;
-  std::optional<FitPlan> plan;  // with data
-  double variance_unit = 1.0;   // the target's variance, shared among the products
+  std::unique_ptr<Model> model;  // null where trees are alone
+  std::optional<FitPlan> plan;   // with data
+  double variance_unit = 1.0;    // the target's variance, shared among the products
 };
 
 // An expression without a target is explained as the right side of one.
@@ -132,6 +132,7 @@ Explanation explain(const ExplainRequest& request) {
   };
   if (request.data.empty()) {
     e.spec = make_spec(formula, {});
+    if (e.spec.terms.empty()) return e;
     set_features(e.spec);
     choose_features(e.spec, kRowsAssumed);
     const Encoder encoder = assumed_encoder(e.spec);
@@ -143,6 +144,10 @@ Explanation explain(const ExplainRequest& request) {
     throw UsageError("with a table explain needs a target, as in 'y ~ " + request.formula + "'");
   }
   const Table table = read_table(request.data, request.reading.read_options(formula));
+  if (trees_alone(formula.right) != nullptr) {
+    e.spec = plan_rows(table, formula, {}).spec;
+    return e;
+  }
   e.plan = plan_fit(table, formula, {});
   e.spec = e.plan->spec;
   set_features(e.spec);
@@ -217,8 +222,19 @@ std::int64_t count_parameters(const Model& model) {
   return total;
 }
 
+// Arguments of trees with their values: "rounds", "until ..."
+std::vector<std::pair<std::string, std::string>> settings_of(const TreeTerm& trees) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const TreeArgument& each : trees.kind->arguments) {
+    const double value = trees.argument(each.name);
+    const bool open = value == each.otherwise;
+    settings.emplace_back(each.name, open ? std::string(each.default_text) : number_text(value));
+  }
+  return settings;
+}
+
 std::string sum_text(const ModelSpec& spec) {
-  std::string text;
+  std::string text = spec.trees ? spec.trees->text : "";
   for (const TermSpec& term : spec.terms) text += (text.empty() ? "" : " + ") + print(term);
   return text;
 }
@@ -239,11 +255,13 @@ void each_factor(const Explanation& e, std::size_t t, Visit visit) {
 }
 
 void print_json(const Explanation& e) {
-  Json out = {{"schema", 1},
-              {"canonical", sum_text(e.spec)},
-              {"parameters", count_parameters(*e.model)},
-              {"features", e.model->features()}};
+  Json out = {{"schema", 1}, {"canonical", sum_text(e.spec)}};
+  if (e.model != nullptr) out["parameters"] = count_parameters(*e.model), out["features"] = e.model->features();
   if (!e.spec.formula.target.empty()) out["formula"] = print(e.spec.formula);
+  if (e.spec.trees) {
+    out["trees"] = {{"term", e.spec.trees->text}, {"what", e.spec.trees->kind->text}};
+    for (const auto& [name, value] : settings_of(*e.spec.trees)) out["trees"]["settings"][name] = value;
+  }
   out["terms"] = Json::array();
   std::size_t map = 0;
   for (std::size_t t = 0; t < e.spec.terms.size(); ++t) {
@@ -280,10 +298,25 @@ void print_settings(const FitPlan& plan) {
   fmt::print("  validation {}: {}\n", print(*o.validation), plan.validation_reason);
 }
 
+void print_trees(const TreeTerm& trees, bool alone) {
+  fmt::print("\ntrees: {}\n  {}\n", trees.text, trees.kind->text);
+  for (const auto& [name, value] : settings_of(trees)) fmt::print("  {:<20} {}\n", name, value);
+  if (alone) {
+    fmt::print("  alone they are the baseline {}: no covariance, nothing else to learn\n", trees.kind->baseline);
+  } else {
+    fmt::print(
+        "  grown first; the other terms learn what they leave of rows that they have not seen, in five folds. "
+        "Variances below start as for the whole target.\n");
+  }
+}
+
 void print_text(const Explanation& e) {
   if (!e.spec.formula.target.empty()) fmt::print("{}\n  is ", print(e.spec.formula));
   fmt::print("{}\n", sum_text(e.spec));
+  if (e.spec.trees) print_trees(*e.spec.trees, e.spec.terms.empty());
+  if (e.spec.terms.empty()) return;
   const std::int64_t numbers = count_parameters(*e.model);
+  if (e.spec.trees) fmt::print("\n");
   fmt::print("  {} term{}, {} number{} to learn or hold for each member, {} features\n", e.spec.terms.size(),
              e.spec.terms.size() == 1 ? "" : "s", numbers, numbers == 1 ? "" : "s", e.model->features());
   fmt::print(

@@ -320,6 +320,7 @@ void print_estimate(const FitEstimate& e, bool json) {
     fmt::print("  baseline    {}; its memory and time are not estimated\n", e.plan.options.model);
     return;
   }
+  if (e.plan.spec.trees) fmt::print("  trees       grown first; their memory and time are not estimated\n");
   fmt::print("  members     {}\n", e.plan.options.members);
   fmt::print("  features    {}\n", e.features);
   fmt::print("  parameters  {}\n", e.parameters);

@@ -13,6 +13,7 @@
 #include "ick/inference/engine.h"
 #include "ick/likelihood/likelihood.h"
 #include "ick/net/network.h"
+#include "ick/trees/term.h"
 
 namespace ick {
 
@@ -84,6 +85,23 @@ void print_networks() {
   }
 }
 
+void print_trees() {
+  for (const TreeKind& kind : tree_kinds()) {
+    fmt::print("{:<22} {}\n", kind.name, kind.text);
+    for (const TreeArgument& each : kind.arguments) {
+      fmt::print("{:<24}{:<12} {}; default {}\n", "", each.name, each.text, each.default_text);
+    }
+  }
+}
+
+nlohmann::json tree_json(const TreeKind& kind) {
+  nlohmann::json arguments = nlohmann::json::array();
+  for (const TreeArgument& each : kind.arguments) {
+    arguments.push_back({{"name", each.name}, {"what", each.text}, {"default", each.default_text}});
+  }
+  return {{"name", kind.name}, {"what", kind.text}, {"arguments", arguments}};
+}
+
 void print_likelihoods() {
   for (const Likelihood* row : likelihoods()) {
     fmt::print("{:<22} {}\n",
@@ -117,7 +135,7 @@ void print_features() {
 }
 
 int run_list(const std::string& what, bool json) {
-  const std::vector<std::string> choices = {"all",      "kernels",     "networks",   "images",
+  const std::vector<std::string> choices = {"all",      "kernels",     "networks",   "trees",    "images",
                                             "features", "likelihoods", "posteriors", "baselines"};
   if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
     const std::string guess = did_you_mean(what, choices);
@@ -131,6 +149,9 @@ int run_list(const std::string& what, bool json) {
     }
     if (wanted("networks")) {
       for (const NetworkRow& row : network_table()) out["networks"].push_back(network_json(row));
+    }
+    if (wanted("trees")) {
+      for (const TreeKind& kind : tree_kinds()) out["trees"].push_back(tree_json(kind));
     }
     if (wanted("likelihoods")) {
       for (const Likelihood* row : likelihoods())
@@ -160,6 +181,7 @@ int run_list(const std::string& what, bool json) {
   };
   section("kernels", print_kernels);
   section("networks", print_networks);
+  section("trees", print_trees);
   section("images", print_images);
   section("features", print_features);
   section("likelihoods", print_likelihoods);
@@ -178,7 +200,7 @@ Command add_list(CLI::App& program) {
   auto request = std::make_shared<Request>();
   CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
   app->add_option("what", request->what,
-                  "kernels, networks, images, features, likelihoods, posteriors, baselines or all")
+                  "kernels, networks, trees, images, features, likelihoods, posteriors, baselines or all")
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   return {app, [request] { return run_list(request->what, request->json); }};

@@ -72,6 +72,8 @@ LeftOutRows left_out_rows(const LeftOutParts& parts, const std::vector<FunctionM
   unseen.variance = at::cat(variance) * (scaling.sd * scaling.sd);
   unseen.y = unseen.rows.targets() * scaling.sd + scaling.mean;
   unseen.scaling = scaling;
+  left_out.parts = parts;
+  left_out.rows = rows.rows;
   left_out.at_random = at_random;
   left_out.text = std::to_string(left_out.sizes.size()) + " " + parts.text;
   return left_out;
@@ -81,9 +83,13 @@ std::optional<LeftOutRows> leave_out(const Stage& stage, const FunctionPosterior
   const Dataset& rows = stage.training();
   std::optional<Retrained> all;
   if (posterior.engine().kernels_only) {
-    std::optional<LeftOutParts> parts = stage.left_out_parts(rows, /*futures=*/true);
+    // Beside trees all rows have been left out once, and row by row where they are drawn so.
+    const bool at_random = stage.plan().spec.trees && stage.options().validation->kind == Split::Kind::random;
+    std::optional<LeftOutParts> parts;
+    if (at_random) parts = parts_at_random(rows.size(), stage.options().seed);
+    if (!at_random) parts = stage.left_out_parts(rows, /*futures=*/true);
     if (!parts) return std::nullopt;
-    all.emplace(Retrained{std::move(*parts), {}});
+    all.emplace(Retrained{std::move(*parts), {}, at_random});
     const double s2 = stage.standard_noise() * stage.standard_noise();
     all->found = posterior.left_out(rows, all->parts.cell_of, all->parts.folds, s2);
   } else if (refitted && may_retrain(stage.plan(), rows.size())) {

@@ -21,7 +21,9 @@ Calibration calibrated(const Table& table, const Split& split, const Dataset& ro
 
 // Parts of a model's own rows, as they are predicted when they are left out in turn.
 struct LeftOutRows {
-  Unseen unseen;                    // part after part
+  Unseen unseen;       // part after part
+  LeftOutParts parts;  // of these rows of the table, in the order of cell_of:
+  std::vector<std::int64_t> rows;
   std::vector<std::int64_t> sizes;  // of the parts
   bool at_random = false;           // rows were drawn one by one; else parts count
   std::string text;                 // "24 futures of 14 d"

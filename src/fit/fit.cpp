@@ -190,15 +190,17 @@ Unseen chosen(const Unseen& all, const at::Tensor& index) {
 at::Tensor where_true(const at::Tensor& mask) { return mask.nonzero().select(1, 0).contiguous(); }
 
 // Noise, calibration, support: all that rows tell that were not seen, by the first stage or when they were left out.
-// `unseen_rows` are in the encoding of the first stage. `table` is the `given` one, and what trees predict.
-void finish(const Table& given, const Table& table, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
+// `unseen_rows` are in the encoding of the first stage.
+void finish(const Table& given, const FirstTrees* grown, const FitPlan& plan, const FitHooks& hooks, const Stage& stage,
             bool refitted, const Dataset& unseen_rows, const Outcome& outcome, Fit& result) {
+  const Table& table = stage.table();
   CompositePredictor& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
   Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}, plan.encoder.target_scaling};
   unseen.y = unseen.rows.targets() * unseen.scaling.sd + unseen.scaling.mean;
-  const std::optional<LeftOutRows> left_out = validated ? leave_out(stage, *model.posterior, refitted) : std::nullopt;
+  std::optional<LeftOutRows> left_out = validated ? leave_out(stage, *model.posterior, refitted) : std::nullopt;
+  if (left_out && grown != nullptr && !left_out->at_random) grow_without(given, plan, *grown, *left_out);
   if (refitted && !left_out && outcome.spread > 0.0) {
     const double own = spread_of(table, plan, {*model.posterior, stage.encoder()});
     if (own > 0.0) model.spread = std::max(1.0, outcome.spread / own);
@@ -276,7 +278,7 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   Fit result;
   std::optional<FirstTrees> grown;
   if (first_plan.spec.trees) {
-    grown = grow_trees(given, first_plan, callers_hooks);
+    grown = backfit_trees(given, first_plan, callers_hooks);
     take_trees(*grown, first_plan);
     result.model.trees = grown->trees;
   }
@@ -374,7 +376,7 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   if (classes) {
     finish_classes(plan, *stage, unseen, outcome, result);
   } else {
-    finish(given, table, plan, hooks, *stage, refitted, unseen, outcome, result);
+    finish(given, grown ? &*grown : nullptr, plan, hooks, *stage, refitted, unseen, outcome, result);
   }
   report.options = plan.options;
   if (report.options.inputs == NumberInputs::automatic) report.options.inputs = NumberInputs::standard;

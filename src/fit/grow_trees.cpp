@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
@@ -94,6 +95,19 @@ int grow_folds(std::vector<TreeFold>& folds, const TreeTerm& term, const FitHook
   return best;
 }
 
+// Rows whose targets are less what other terms predict.
+Dataset open_without(const Table& table, const Encoder& encoder, const std::vector<bool>& use,
+                     const std::vector<double>& others) {
+  Dataset rows = open_rows(table, encoder, use, nullptr, HUGE_VAL);
+  if (others.empty()) return rows;
+  rows.y = rows.y.clone();
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<std::size_t>(rows.rows[static_cast<std::size_t>(i)]);
+    rows.y.data_ptr<double>()[i] -= others[row] / encoder.target_scaling.sd;
+  }
+  return rows;
+}
+
 EncoderPlan encoder_plan_of_trees(const Table& table, const FitPlan& plan) {
   EncoderPlan own;
   own.target = plan.spec.formula.target;
@@ -127,7 +141,7 @@ std::vector<int> folds_of_trees(const Table& table, const FitPlan& plan) {
   return fold_of;
 }
 
-FirstTrees grow_trees(const Table& table, const FitPlan& plan, const FitHooks& hooks) {
+FirstTrees grow_trees(const Table& table, const FitPlan& plan, const FitHooks& hooks, std::vector<double> others) {
   const at::NoGradGuard no_grad;
   const TreeTerm& term = *plan.spec.trees;
   const std::vector<int> fold_of = folds_of_trees(table, plan);
@@ -135,7 +149,7 @@ FirstTrees grow_trees(const Table& table, const FitPlan& plan, const FitHooks& h
   std::transform(fold_of.begin(), fold_of.end(), learned.begin(), [](int fold) { return fold >= 0; });
 
   const Encoder encoder = fit_encoder(table, encoder_plan_of_trees(table, plan), learned);
-  const Dataset rows = open_rows(table, encoder, learned, nullptr, HUGE_VAL);
+  const Dataset rows = open_without(table, encoder, learned, others);
   const at::Tensor calendar = calendar_of(table, encoder, learned), values = tree_values(rows, calendar);
   const TreeSettings settings = term.settings(plan.options.seed);
   stop_or_go_on(hooks, "trees");
@@ -168,18 +182,58 @@ FirstTrees grow_trees(const Table& table, const FitPlan& plan, const FitHooks& h
     predicted[static_cast<std::size_t>(rows.rows[static_cast<std::size_t>(i)])] = unseen.data_ptr<double>()[i];
   }
   first.table = first.trees->added_to(table, std::move(predicted));
-  const std::string what = first.trees->sums.text();
-  first.text = fmt::format(
-      "{}: {}rows that its trees have not seen are predicted with an rmse of {:.4g} before the "
-      "other terms",
-      term.text, what.empty() ? "" : what + "; ", first.rmse);
+  first.others = std::move(others);
   return first;
+}
+
+void grow_without(const Table& given, const FitPlan& plan, const FirstTrees& grown, LeftOutRows& left_out) {
+  const at::NoGradGuard no_grad;
+  const GrownTrees& trees = *grown.trees;
+  std::vector<bool> use(static_cast<std::size_t>(given.rows), false);
+  for (const std::int64_t row : left_out.rows) use[static_cast<std::size_t>(row)] = true;
+  const Dataset rows = open_without(given, trees.encoder, use, grown.others);  // in the order of the table, as these
+  const at::Tensor values = tree_values(rows, trees.sums.calendar());
+  const std::vector<LeftOut>& parts = left_out.parts.folds;
+  const std::size_t count = std::min<std::size_t>(kFolds, parts.size());
+  std::vector<at::Tensor> found(parts.size());
+  parallel(static_cast<int>(count), [&](int group, int) {
+    const auto k = static_cast<std::size_t>(group);
+    const std::size_t first = k * parts.size() / count, last = (k + 1) * parts.size() / count;
+    std::set<std::int64_t> cells;
+    for (std::size_t f = first; f < last; ++f) cells.insert(parts[f].cells.begin(), parts[f].cells.end());
+    std::vector<bool> left;
+    for (const std::int64_t cell : left_out.parts.cell_of) left.push_back(cells.contains(cell));
+    TreeFold fold(plan.spec.trees->settings(plan.options.seed), values, rows, left);
+    fold.grow(trees.sums.rounds());
+    at::Tensor of_rows = at::full({rows.size()}, std::nan(""), at::kDouble);
+    of_rows.index_copy_(0, fold.places(), fold.predict(trees.sums.rounds()));
+    for (std::size_t f = first; f < last; ++f) {
+      found[f] = of_rows.index_select(0, at::tensor(parts[f].rows, at::kLong));
+    }
+  });
+  Unseen& unseen = left_out.unseen;
+  const auto [mean, sd] = trees.encoder.target_scaling;
+  at::Tensor known = at::cat(found) * sd + mean;
+  if (const at::Tensor offset = rows.row_offset(); offset.defined()) {
+    for (std::size_t f = 0; f < parts.size(); ++f) {
+      found[f] = offset.index_select(0, at::tensor(parts[f].rows, at::kLong));
+    }
+    known = known + at::cat(found) * sd;
+  }
+  const at::Tensor moved = unseen.rows.offset - known / unseen.scaling.sd;
+  unseen.rows.offset = known / unseen.scaling.sd;
+  unseen.rows.y = unseen.rows.y + moved;
+  unseen.y = unseen.y + moved * unseen.scaling.sd;
 }
 
 void take_trees(const FirstTrees& first, FitPlan& plan) {
   plan.spec.offset = RowTerm{first.trees->column, "", 0};
   plan.encoder = fit_encoder(first.table, encoder_plan(plan.spec, plan.options), plan.training);
-  plan.remarks.push_back(first.text);
+  const std::string what = first.trees->sums.text();
+  plan.remarks.push_back(fmt::format(
+      "{}: {}{} rows that its trees have not seen with an rmse of {:.4g}", plan.spec.trees->text,
+      what.empty() ? "" : what + "; ",
+      first.others.empty() ? "before the other terms it predicts" : "with the other terms it predicts", first.rmse));
 }
 
 }  // namespace ick

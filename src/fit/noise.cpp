@@ -48,6 +48,10 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
     if (name != target) columns.push_back(name);
   }
   ModelSpec spec = make_spec(formula, columns);
+  if (spec.trees) {
+    throw UsageError(where(spec.trees->position) + std::string(spec.trees->kind->name) +
+                     "(...) is for the target's formula; the noise is learned by kernels and networks");
+  }
   for (const std::string& name : spec.kernel_columns) {
     const ColumnType type = table.column(name).info.type;
     if (type != ColumnType::category && type != ColumnType::text) continue;

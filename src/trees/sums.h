@@ -27,6 +27,7 @@ class TreeSums {
 
   std::vector<at::Tensor> at(const Dataset& rows) const;  // of each sum
   int rounds() const { return sums_[0].rounds(); }
+  const at::Tensor& calendar() const { return calendar_; }
   std::string text() const;  // "143 rounds, time of the day"
 
   TensorState tensors() const;

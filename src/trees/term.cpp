@@ -34,23 +34,19 @@ TreeSettings boost_settings(const std::vector<double>& arguments, std::uint64_t 
           {"learning_rate", number_text(arguments[2])},
           {"subsample", "0.8"},
           {"colsample_bytree", "0.8"},
+          {"seed_per_iteration", "1"},  // else boosters that one thread grows in turn share their random numbers
           {"seed", seed_text(seed, "boosting")}};
 }
 
 // A random forest (Breiman 2001): one round of many trees, each on a part of the rows, with a part of the columns at
 // each split. Leaves are means of the target.
 TreeSettings forest_settings(const std::vector<double>& arguments, std::uint64_t seed) {
-  return {{"tree_method", "hist"},
-          {"objective", "reg:squarederror"},
-          {"base_score", "0"},
-          {"num_parallel_tree", count_text(arguments[0])},
-          {"learning_rate", "1"},
-          {"subsample", "0.632"},  // of a bootstrap's rows so many are different
-          {"colsample_bynode", "0.5"},
-          {"max_depth", count_text(arguments[1])},
-          {"min_child_weight", "3"},
-          {"lambda", "0"},
-          {"seed", seed_text(seed, "forest")}};
+  return {{"tree_method", "hist"},     {"objective", "reg:squarederror"},
+          {"base_score", "0"},         {"num_parallel_tree", count_text(arguments[0])},
+          {"learning_rate", "1"},      {"subsample", "0.632"},  // of a bootstrap's rows so many are different
+          {"colsample_bynode", "0.5"}, {"max_depth", count_text(arguments[1])},
+          {"min_child_weight", "3"},   {"lambda", "0"},
+          {"seed_per_iteration", "1"}, {"seed", seed_text(seed, "forest")}};
 }
 
 constexpr std::array kKinds = {TreeKind{"boost", "gradient boosting by XGBoost, added to the other terms",

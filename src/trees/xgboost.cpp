@@ -55,8 +55,7 @@ TreeRows::TreeRows(const at::Tensor& values, const at::Tensor& targets, const at
 
 Trees::Trees(void* handle) : handle_(handle, XGBoosterFree) {}
 
-Trees::Trees(const TreeSettings& settings, const TreeRows& rows)
-    : Trees(new_booster({rows.handle()})) {
+Trees::Trees(const TreeSettings& settings, const TreeRows& rows) : Trees(new_booster({rows.handle()})) {
   for (const auto& [name, value] : settings) {
     checked_call(XGBoosterSetParam(handle_.get(), name.c_str(), value.c_str()));
   }

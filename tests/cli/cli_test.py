@@ -120,8 +120,8 @@ class Errors(unittest.TestCase):
                                 "verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,
-                    'no list named "horses"; there are all, kernels, networks, images, features, likelihoods, posteriors '
-                        'and baselines')
+                    'no list named "horses"; there are all, kernels, networks, trees, images, features, likelihoods, '
+                        'posteriors and baselines')
 
     def test_a_column_twice(self):
         self.expect(["explain", "rbf(x, x)"], 2, 'formula column 8: rbf names column "x" twice; once is enough')
