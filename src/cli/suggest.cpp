@@ -128,18 +128,16 @@ void print_suggestions(const SuggestRequest& request, const Suggestions& found) 
              print(found.rule), found.reason);
   if (found.fitted_rows < found.rows) fmt::print("fits of the search: {} rows drawn from these\n", found.fitted_rows);
   if (!found.left_out.empty()) fmt::print("left out: {}\n", join_words(found.left_out));
-  fmt::print("{} formulas tried as linear models, {} of them fitted, in {:.0f} s{}\n", found.screened,
+  fmt::print("{} formulas looked at as linear models, {} of them fitted, in {:.0f} s{}\n", found.screened,
              found.trials.size() - 1, found.seconds, found.finished ? "" : ": the time was over before the search was");
-  if (!found.suggested.empty()) {
-    fmt::print("\n  {:<44} {:>18} {:>18} {:>10}\n", "", label + " in folds", "better by", "set apart");
-    fmt::print("  {:<44} {:>18} {:>18} {:>10}\n", "mean", with_error(found.score, found.mean), "",
-               score_text(found.score, found.unseen_mean));
-  }
   int number = 0;
   for (const Suggestion& each : found.suggested) {
-    fmt::print("{} {:<44} {:>18} {:>18} {:>10}\n", ++number, each.formula, with_error(found.score, each.folds),
-               with_error(found.score, each.gain), score_text(found.score, each.unseen));
-    fmt::print("    {}\n    {}\n    {}\n", each.meaning, each.reason, fit_command(request, found, each));
+    fmt::print("\n{}  {}\n   {}\n   {}\n", ++number, each.formula, each.meaning, each.reason);
+    fmt::print("   {} in folds {}; better than the mean by {}\n", label, with_error(found.score, each.folds),
+               with_error(found.score, each.gain));
+    fmt::print("   {} on the rows set apart {}, of the mean {}\n", label, score_text(found.score, each.unseen),
+               score_text(found.score, found.unseen_mean));
+    fmt::print("   {}\n", fit_command(request, found, each));
   }
   fmt::print("\n{}\n", found.verdict);
 }

@@ -43,7 +43,8 @@ Columns levels_of(const Column& column) {
   Columns made(seen.size(), std::vector<double>(column.values.size(), 0.0));
   for (std::size_t i = 0; i < column.values.size(); ++i) {
     const auto found = std::lower_bound(seen.begin(), seen.end(), column.values[i]);
-    if (found != seen.end() && *found == column.values[i]) made[static_cast<std::size_t>(found - seen.begin())][i] = 1.0;
+    if (found != seen.end() && *found == column.values[i])
+      made[static_cast<std::size_t>(found - seen.begin())][i] = 1.0;
   }
   return made;
 }

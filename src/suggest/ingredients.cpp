@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kMostTerms = 4;
 constexpr std::size_t kMostFactors = 2;
-constexpr std::size_t kMostSingles = 4;    // numbers that get a curve each
-constexpr std::int64_t kMostLevels = 50;   // of a category that a network reads
-constexpr double kMostMissing = 0.2;       // of a column that a kernel reads
+constexpr std::size_t kMostSingles = 4;   // numbers that get a curve each
+constexpr std::int64_t kMostLevels = 50;  // of a category that a network reads
+constexpr double kMostMissing = 0.2;      // of a column that a kernel reads
 
 // Which products have a meaning: what stands first changes with the second.
 struct RolePair {
@@ -140,8 +140,7 @@ class Collector {
     with_levels = all;
     for (const ColumnLook* column : levels_) with_levels.push_back(column->name);
     if (!complete.empty()) {
-      add(*numbers_.front(),
-          {Role::numbers, call_text("linear", complete), "a line in " + join_words(complete), ""});
+      made_.all.push_back({Role::numbers, call_text("linear", complete), "a line in " + join_words(complete), ""});
     }
     for (const ColumnLook* column : numbers_) {
       if (numbers_.size() > kMostSingles) break;

@@ -13,11 +13,11 @@ enum class Role { season, trend, place, group, numbers, image };
 
 struct Ingredient {
   Role role = Role::numbers;
-  std::string text;  // as in a formula: "periodic(date, period=1y)"
-  std::string noun;  // "a season of 1y in date"
-  std::string hint;  // what the table says of it: "45% of the variance of pm25 in its spectrum"; may be empty
-  int weight = 1;       // how much simpler a formula is without it
-  bool alone = false;   // no factor of a product
+  std::string text;    // as in a formula: "periodic(date, period=1y)"
+  std::string noun;    // "a season of 1y in date"
+  std::string hint;    // what the table says of it: "45% of the variance of pm25 in its spectrum"; may be empty
+  int weight = 1;      // how much simpler a formula is without it
+  bool alone = false;  // no factor of a product
   bool network = false;
   std::string quick = {};  // as in a fit of the search; empty: as above
 };

@@ -61,7 +61,7 @@ struct Products {
 using RowsOfFunctions = std::vector<std::vector<double>>;  // [row][function]
 
 Products products_of(const RowsOfFunctions& x, const std::vector<std::vector<double>>& y,
-                    const std::vector<std::int64_t>& rows) {
+                     const std::vector<std::int64_t>& rows) {
   const std::size_t p = x.front().size();
   Products made{std::vector<double>(p * p, 0.0), {y.size(), std::vector<double>(p, 0.0)}};
   for (const std::int64_t each : rows) {
@@ -135,7 +135,8 @@ std::vector<double> Screen::losses(const Structure& structure) const {
         const std::vector<double> w = solve(others.xx, p, others.xy[o]);
         for (const std::int64_t row : folds_[k].test) {
           const std::vector<double>& v = x[static_cast<std::size_t>(row)];
-          const double miss = target_[o][static_cast<std::size_t>(row)] - std::inner_product(v.begin(), v.end(), w.begin(), 0.0);
+          const double miss =
+              target_[o][static_cast<std::size_t>(row)] - std::inner_product(v.begin(), v.end(), w.begin(), 0.0);
           squares += miss * miss;
         }
       }

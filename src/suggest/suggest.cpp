@@ -23,14 +23,14 @@ std::vector<std::string> suggest_score_names() { return loss_names(); }
 
 namespace {
 
-constexpr std::int64_t kMostRowsOfFits = 2000;   // of the search: structure shows in fewer rows than parameters do
-constexpr std::int64_t kMostRowsAtLast = 5000;   // learned from, and scored, at last
-constexpr double kScreenShare = 0.3;             // of the budget: linear models
-constexpr double kSearchShare = 0.65;            // of the budget: these and fits in folds; the rest is for the last fits
-constexpr std::int64_t kFirstFolds = 2;          // in which all formulas worth a fit are fitted
-constexpr std::size_t kKept = 3;                 // formulas besides the most promising that are fitted in all folds
-constexpr double kSure = 0.01;                   // P of a gain as large as that of the first formula without one
-constexpr std::int64_t kImageEpochs = 10;        // of the search
+constexpr std::int64_t kMostRowsOfFits = 2000;  // of the search: structure shows in fewer rows than parameters do
+constexpr std::int64_t kMostRowsAtLast = 5000;  // learned from, and scored, at last
+constexpr double kScreenShare = 0.3;            // of the budget: linear models
+constexpr double kSearchShare = 0.65;           // of the budget: these and fits in folds; the rest is for the last fits
+constexpr std::int64_t kFirstFolds = 2;         // in which all formulas worth a fit are fitted
+constexpr std::size_t kKept = 3;                // formulas besides the most promising that are fitted in all folds
+constexpr double kSure = 0.01;                  // P of a gain as large as that of the first formula without one
+constexpr std::int64_t kImageEpochs = 10;       // of the search
 
 std::vector<SuggestOutcome> one_by_one(std::span<const SuggestTask> tasks, const std::function<bool()>& over) {
   std::vector<SuggestOutcome> outcomes(tasks.size());
@@ -111,10 +111,10 @@ class Suggesting {
     mean.gaps = from_.gaps ? Gaps::fill : Gaps::refuse;
     likelihood_ = plan_fit_in_folds(learned_, formula_of(from_, {{0}}), mean, plan_).options.likelihood;
     const bool classes = likelihood_named(likelihood_).has_classes();
-    made_.score = !options_.score.empty()           ? options_.score
-                  : classes                         ? "log_loss"
+    made_.score = !options_.score.empty()            ? options_.score
+                  : classes                          ? "log_loss"
                   : from_.target.starts_with("log(") ? "crps"
-                                                    : "rmse";
+                                                     : "rmse";
     if (classes != score_kind(made_.score).of_classes) {
       throw UsageError(setting("score", made_.score) + " is for " + (classes ? "numbers" : "classes") + ", and \"" +
                        target_ + "\" has " + (classes ? "classes" : "numbers"));
@@ -262,12 +262,12 @@ class Suggesting {
     made_.finished = !search_is_over();
     const Trial& mean = trials_.front();
     if (!mean.failure.empty()) throw DataError("the mean of \"" + target_ + "\" could not be scored: " + mean.failure);
-    const bool any = std::any_of(trials_.begin() + 1, trials_.end(),
-                                 [&](const Trial& trial) { return is_complete(trial, folds); });
+    const bool any =
+        std::any_of(trials_.begin() + 1, trials_.end(), [&](const Trial& trial) { return is_complete(trial, folds); });
     if (is_complete(mean, folds) && (any || made_.finished)) return;
     throw UsageError(setting("budget", number_text(options_.budget)) + ": too few seconds to score one formula in " +
-                     std::to_string(folds) + " folds of " + std::to_string(learned_.rows) + " rows; give more, or fewer " +
-                     setting("folds"));
+                     std::to_string(folds) + " folds of " + std::to_string(learned_.rows) +
+                     " rows; give more, or fewer " + setting("folds"));
   }
 
   // The rows set apart: the mean and the first formula whatever it takes, the others in the time that is left.
@@ -286,16 +286,15 @@ class Suggesting {
     std::vector<SuggestTask> tasks;
     for (const FoldedFit& fit : fits) tasks.push_back({&last, &fit, &plan, 0});
     const auto do_some = [&](std::size_t first, std::size_t count, double seconds) {
-      const auto over = [&] {
-        return watch_.seconds() > seconds || (control_.cancelled && control_.cancelled());
-      };
+      const auto over = [&] { return watch_.seconds() > seconds || (control_.cancelled && control_.cancelled()); };
       std::vector<SuggestOutcome> some = control_.run(std::span(tasks).subspan(first, count), over);
       check_cancelled();
       return some;
     };
     std::vector<SuggestOutcome> outcomes = do_some(0, 2, std::numeric_limits<double>::infinity());
     for (SuggestOutcome& each : do_some(2, tasks.size() - 2, options_.budget)) outcomes.push_back(std::move(each));
-    if (!outcomes[0].result) throw DataError("the mean of \"" + target_ + "\" could not be scored: " + outcomes[0].failure);
+    if (!outcomes[0].result)
+      throw DataError("the mean of \"" + target_ + "\" could not be scored: " + outcomes[0].failure);
     const UnseenRows& mean = outcomes[0].result->unseen;
     made_.unseen_mean = score_of(*loss_, mean);
     for (std::size_t i = 0; i < three_.size(); ++i) {
@@ -355,10 +354,10 @@ class Suggesting {
       made_.suggested.clear();
       return;
     }
-    made_.verdict =
-        fmt::format("{} predicts better than the mean: {} {:.4g} against {:.4g} on {} that the search has not seen ({})",
-                    first.formula, label, first.unseen, made_.unseen_mean, unseen,
-                    first.p < 0.001 ? "p < 0.001" : fmt::format("p = {:.1g}", first.p));
+    made_.verdict = fmt::format(
+        "{} predicts better than the mean: {} {:.4g} against {:.4g} on {} that the search has not seen ({})",
+        first.formula, label, first.unseen, made_.unseen_mean, unseen,
+        first.p < 0.001 ? "p < 0.001" : fmt::format("p = {:.1g}", first.p));
   }
 
   const Table& table_;

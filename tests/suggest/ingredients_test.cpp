@@ -103,8 +103,8 @@ TEST(Structures, StepsAreOneTermOrFactorAway) {
   EXPECT_FALSE(has(first, {product(season, curve)}));
 
   const std::vector<Structure> next = steps_from(from, {product(season, line)});
-  EXPECT_TRUE(has(next, sum({season}, {line})));                   // taken apart
-  EXPECT_TRUE(has(next, sum({place}, product(season, line))));     // a term more
+  EXPECT_TRUE(has(next, sum({season}, {line})));                          // taken apart
+  EXPECT_TRUE(has(next, sum({place}, product(season, line))));            // a term more
   EXPECT_TRUE(has(steps_from(from, {{line}}), {product(season, line)}));  // a factor more
   EXPECT_FALSE(has(next, {}));
 }

@@ -14,8 +14,10 @@ namespace {
 Ingredients lines() {
   Ingredients from;
   from.target = "y";
-  from.all = {{Role::numbers, "linear(a)", "", "", 1}, {Role::season, "periodic(t, period=10)", "", "", 1},
-              {Role::group, "categorical(g)", "", "", 1}, {Role::numbers, "mlp(a)", "", "", 2},
+  from.all = {{Role::numbers, "linear(a)", "", "", 1},
+              {Role::season, "periodic(t, period=10)", "", "", 1},
+              {Role::group, "categorical(g)", "", "", 1},
+              {Role::numbers, "mlp(a)", "", "", 2},
               {Role::image, "cnn(g)", "", "", 3}};
   return from;
 }

@@ -82,10 +82,10 @@ TEST(SuggestChoice, GainsAreMeansOfPairedDifferences) {
 TEST(SuggestChoice, FirstTheSimplestWithinAStandardErrorThenTheBest) {
   const Ingredients from = letters();
   const Folding folding{from, 4, 1.0 / 3.0};
-  const std::vector<Trial> trials = {trial({}, {2.0, 2.1, 2.0, 2.1}), trial({{0}}, {1.02, 0.99, 1.03, 1.00}),
-                                     trial({{0}, {1}}, {1.01, 1.0, 1.0, 1.01}),
-                                     trial({{0}, {1}, {2}}, {1.00, 1.00, 1.01, 0.99}),
-                                     trial({{3}}, {1.5, 1.5, 1.5, 1.5}), trial({{4}}, {0.1, 0.1})};
+  const std::vector<Trial> trials = {
+      trial({}, {2.0, 2.1, 2.0, 2.1}),           trial({{0}}, {1.02, 0.99, 1.03, 1.00}),
+      trial({{0}, {1}}, {1.01, 1.0, 1.0, 1.01}), trial({{0}, {1}, {2}}, {1.00, 1.00, 1.01, 0.99}),
+      trial({{3}}, {1.5, 1.5, 1.5, 1.5}),        trial({{4}}, {0.1, 0.1})};
   EXPECT_EQ(choose_three(trials, folding), (std::vector<std::size_t>{1, 3, 2}));
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <mutex>
 #include <numbers>
 #include <set>
 
@@ -18,12 +17,11 @@ namespace {
 // Days of three years, a number, a category, and what is made of them.
 Table days(std::int64_t rows, double signal, std::uint64_t seed = 3) {
   Random random(seed_for(seed, "days"));
-  std::vector<double> day, a, site, y, row;
+  std::vector<double> day, a, site, y;
   for (std::int64_t i = 0; i < rows; ++i) {
     day.push_back(16000.0 + static_cast<double>(i * 1100 / rows));
     a.push_back(random.normal());
     site.push_back(static_cast<double>(random.below(4)));
-    row.push_back(static_cast<double>(i));
     y.push_back(signal * (2.0 * std::sin(2.0 * std::numbers::pi * day.back() / 365.2425) + 1.5 * a.back()) +
                 0.5 * random.normal());
   }
@@ -37,7 +35,7 @@ TEST(Suggest, FindsASumAndSaysHowSure) {
   const Suggestion& first = found.suggested.front();
   EXPECT_EQ(first.formula, "y ~ periodic(day, period=1y) + linear(a)");
   EXPECT_EQ(first.meaning, "a season of 1y in day, plus a line in a");
-  EXPECT_LT(first.p, 1e-3);
+  EXPECT_LT(first.p, 0.01);
   EXPECT_NEAR(first.unseen, 0.5, 0.15);  // the noise
   EXPECT_EQ(found.score, "rmse");
   EXPECT_EQ(print(found.rule), "block(day)");
@@ -95,8 +93,8 @@ TEST(Suggest, Classes) {
   const Table numbers = days(240, 1.0);
   std::vector<double> kind;
   for (const double y : numbers.column("y").values) kind.push_back(y > 0.0 ? 1.0 : 0.0);
-  Table table = table_of({numbers.columns[0], numbers.columns[1],
-                          column_of("kind", kind, ColumnType::category, {"low", "high"})});
+  Table table = table_of(
+      {numbers.columns[0], numbers.columns[1], column_of("kind", kind, ColumnType::category, {"low", "high"})});
   const Suggestions found = suggest(table, "kind");
   EXPECT_EQ(found.score, "log_loss");
   ASSERT_FALSE(found.suggested.empty()) << found.verdict;
@@ -120,14 +118,14 @@ TEST(Suggest, RefusesWhatCannotBeSearched) {
   EXPECT_NE(message_of([&] { suggest(table, "y", many); }), "");
   SuggestOptions classes;
   classes.score = "log_loss";
-  EXPECT_EQ(message_of([&] { suggest(table, "y", classes); }),
-            "score=log_loss is for classes, and \"y\" has numbers");
+  EXPECT_EQ(message_of([&] { suggest(table, "y", classes); }), "score=log_loss is for classes, and \"y\" has numbers");
   SuggestControl lazy;  // no fit is ever done
   lazy.run = [](std::span<const SuggestTask> tasks, const std::function<bool()>&) {
     return std::vector<SuggestOutcome>(tasks.size());
   };
-  EXPECT_TRUE(message_of([&] { suggest(table, "y", {}, lazy); })
-                  .starts_with("budget=120: too few seconds to score one formula in 5 folds"));
+  EXPECT_TRUE(message_of([&] {
+                suggest(table, "y", {}, lazy);
+              }).starts_with("budget=120: too few seconds to score one formula in 5 folds"));
   SuggestControl stopped;
   stopped.cancelled = [] { return true; };
   EXPECT_NE(message_of<Interrupted>([&] { suggest(table, "y", {}, stopped); }), "");

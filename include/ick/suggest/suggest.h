@@ -82,14 +82,14 @@ struct SuggestTrial {
 
 struct Suggestion {
   std::string formula;
-  std::string meaning;        // "a season of 1y in date; plus a line in wind"
-  std::string reason;         // why it is among the three
-  Estimate folds;             // score in the folds of the search
-  Estimate gain;              // how much better than the mean there
-  double unseen = 0.0;        // score on the rows set apart; not a number when there was no time for the fit
-  Estimate unseen_gain;       // how much better than the mean there
-  double p = 1.0;             // of so large a gain when there is none
-  double seconds = 0.0;       // of the fit that was scored there
+  std::string meaning;   // "a season of 1y in date; plus a line in wind"
+  std::string reason;    // why it is among the three
+  Estimate folds;        // score in the folds of the search
+  Estimate gain;         // how much better than the mean there
+  double unseen = 0.0;   // score on the rows set apart; not a number when there was no time for the fit
+  Estimate unseen_gain;  // how much better than the mean there
+  double p = 1.0;        // of so large a gain when there is none
+  double seconds = 0.0;  // of the fit that was scored there
 };
 
 struct Suggestions {
@@ -98,16 +98,16 @@ struct Suggestions {
   FoldRule rule;
   std::string reason;  // why this rule
   std::int64_t folds = 0;
-  std::int64_t rows = 0;         // that the search saw
-  std::int64_t fitted_rows = 0;  // that each of its fits chose from: fewer in a large table
-  std::int64_t unseen_rows = 0;  // set apart before
+  std::int64_t rows = 0;              // that the search saw
+  std::int64_t fitted_rows = 0;       // that each of its fits chose from: fewer in a large table
+  std::int64_t unseen_rows = 0;       // set apart before
   std::vector<std::string> left_out;  // columns that no formula reads, and why
   Estimate mean;                      // score of the mean in folds
   double unseen_mean = 0.0;
-  std::int64_t screened = 0;         // formulas that were looked at as linear models
-  std::vector<SuggestTrial> trials;  // that were fitted: the mean, then the most promising ones first
-  bool fill_gaps = false;            // fits need gaps=fill: columns of kernels have missing cells
-  bool finished = false;             // the search ended before its time did
+  std::int64_t screened = 0;          // formulas that were looked at as linear models
+  std::vector<SuggestTrial> trials;   // that were fitted: the mean, then the most promising ones first
+  bool fill_gaps = false;             // fits need gaps=fill: columns of kernels have missing cells
+  bool finished = false;              // the search ended before its time did
   std::vector<Suggestion> suggested;  // up to three, the first is the one to take; none when nothing was found
   std::string verdict;
   double seconds = 0.0;
