@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "baseline/process_kernel.h"
+#include "baseline/sparse_process.h"
 #include "ick/baseline/baseline.h"
 #include "ick/model/model.h"
 
@@ -42,5 +43,8 @@ ProcessNoise noise_of_rows(const Dataset& rows);
 // A kernel among the tensors that a rule keeps: "kernel" (bytes) and "theta".
 void keep_kernel(const ProcessKernel& kernel, TensorState& state);
 ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder);
+// A sparse process but for its kernel: "points", "alpha", "reduction".
+void keep_prediction(const SparsePrediction& prediction, TensorState& state);
+SparsePrediction kept_prediction(const TensorState& state, ProcessKernel kernel);
 
 }  // namespace ick

@@ -19,6 +19,7 @@ Baseline ridge_baseline();
 Baseline forest_baseline();
 Baseline boosting_baseline();
 Baseline svgp_baseline();
+Baseline gp_baseline();
 
 namespace {
 
@@ -26,7 +27,7 @@ namespace {
 const Registry<Baseline>& baseline_table() {
   static const Registry<Baseline> rows(
       "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
-                   ridge_baseline(), forest_baseline(), boosting_baseline(), svgp_baseline()});
+                   ridge_baseline(), forest_baseline(), boosting_baseline(), svgp_baseline(), gp_baseline()});
   return rows;
 }
 
