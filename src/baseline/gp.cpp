@@ -69,8 +69,7 @@ std::shared_ptr<const BaselineRule> condition(const BaselineTraining& training, 
                                               double log_noise) {
   const at::Tensor y = training.rows.targets();
   const ProcessNoise noise = noise_of_rows(training.rows);
-  const ExactRows rows{kernel, kernel.inputs(process_x(training.rows)),
-                       at::reciprocal(noise.precision(std::exp(log_noise)))};
+  const ExactRows rows{kernel, kernel.inputs(process_x(training.rows)), noise.variance(std::exp(log_noise))};
   const auto tick = [&] {
     if (training.tick) training.tick("solve");
   };

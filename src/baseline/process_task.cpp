@@ -111,6 +111,8 @@ ProcessNoise ProcessNoise::select(const at::Tensor& index) const {
   return {weights.index_select(0, index), error.index_select(0, index)};
 }
 
+at::Tensor ProcessNoise::variance(double noise_variance) const { return (error + noise_variance) / weights; }
+
 void keep_kernel(const ProcessKernel& kernel, TensorState& state) {
   const std::string text = kernel.text();
   at::Tensor bytes = at::empty({std::ssize(text)}, at::kByte);

@@ -36,7 +36,7 @@ struct ProcessNoise {
   at::Tensor weights, error;
 
   ProcessNoise select(const at::Tensor& index) const;
-  at::Tensor precision(double noise_variance) const { return weights / (noise_variance + error); }  // (n)
+  at::Tensor variance(double noise_variance) const;  // (n)
 };
 ProcessNoise noise_of_rows(const Dataset& rows);
 
