@@ -53,11 +53,16 @@ void add_to(std::vector<double>& to, const std::vector<double>& from) {
 
 nlohmann::json factor_json(const Factor& f) {
   const Structure& s = f.structure;
-  return {{"kernel", f.row->name},          {"sphere", f.row->inputs == Inputs::place},
-          {"columns", f.columns},           {"centre", f.centre},
-          {"components", s.components},     {"degree", s.degree},
-          {"inputs", s.inputs},             {"levels", s.levels},
-          {"rank", s.rank},                 {"first_parameter", f.first_parameter},
+  return {{"kernel", f.row->name},
+          {"sphere", f.row->inputs == Inputs::place},
+          {"columns", f.columns},
+          {"centre", f.centre},
+          {"components", s.components},
+          {"degree", s.degree},
+          {"inputs", s.inputs},
+          {"levels", s.levels},
+          {"rank", s.rank},
+          {"first_parameter", f.first_parameter},
           {"parameters", f.parameter_count}};
 }
 
@@ -70,8 +75,8 @@ Factor factor_from(const nlohmann::json& json, std::size_t parameters) {
   f.structure.inputs = json.at("inputs"), f.structure.levels = json.at("levels"), f.structure.rank = json.at("rank");
   f.first_parameter = json.at("first_parameter"), f.parameter_count = json.at("parameters");
   const auto columns = std::ssize(f.columns);
-  const bool columns_fit = f.row->inputs == Inputs::place ? columns == 2 && f.structure.inputs == 3
-                                                          : columns == f.structure.inputs;
+  const bool columns_fit =
+      f.row->inputs == Inputs::place ? columns == 2 && f.structure.inputs == 3 : columns == f.structure.inputs;
   const bool numbers_fit = f.row->fuses() && f.parameter_count == f.row->parameter_count(f.structure) &&
                            f.first_parameter >= 0 &&
                            f.first_parameter + f.parameter_count <= static_cast<std::int64_t>(parameters) &&

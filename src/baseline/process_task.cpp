@@ -111,6 +111,8 @@ ProcessNoise ProcessNoise::select(const at::Tensor& index) const {
   return {weights.index_select(0, index), error.index_select(0, index)};
 }
 
+at::Tensor ProcessNoise::variance(double noise_variance) const { return (error + noise_variance) / weights; }
+
 void keep_kernel(const ProcessKernel& kernel, TensorState& state) {
   const std::string text = kernel.text();
   at::Tensor bytes = at::empty({std::ssize(text)}, at::kByte);
@@ -129,6 +131,22 @@ ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder) {
   for (const NetworkInputs& each : encoder.networks) columns += std::min(each.numbers(), kMostColumns);
   if (kernel.columns() > columns) refuse_kept("kernel");
   return kernel;
+}
+
+void keep_prediction(const SparsePrediction& prediction, TensorState& state) {
+  state.emplace_back("points", prediction.points);
+  state.emplace_back("alpha", prediction.alpha);
+  state.emplace_back("reduction", prediction.reduction);
+}
+
+SparsePrediction kept_prediction(const TensorState& state, ProcessKernel kernel) {
+  SparsePrediction kept{std::move(kernel), kept_tensor(state, "points", 2), kept_tensor(state, "alpha"),
+                        kept_tensor(state, "reduction", 2)};
+  const std::int64_t p = kept.points.size(0);
+  if (kept.points.size(1) != kept.kernel.width()) refuse_kept("points");
+  if (kept.alpha.size(0) != p) refuse_kept("alpha");
+  if (kept.reduction.size(0) != p || kept.reduction.size(1) != p) refuse_kept("reduction");
+  return kept;
 }
 
 }  // namespace ick

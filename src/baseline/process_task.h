@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "baseline/process_kernel.h"
+#include "baseline/sparse_process.h"
 #include "ick/baseline/baseline.h"
 #include "ick/model/model.h"
 
@@ -35,12 +36,15 @@ struct ProcessNoise {
   at::Tensor weights, error;
 
   ProcessNoise select(const at::Tensor& index) const;
-  at::Tensor precision(double noise_variance) const { return weights / (noise_variance + error); }  // (n)
+  at::Tensor variance(double noise_variance) const;  // (n)
 };
 ProcessNoise noise_of_rows(const Dataset& rows);
 
 // A kernel among the tensors that a rule keeps: "kernel" (bytes) and "theta".
 void keep_kernel(const ProcessKernel& kernel, TensorState& state);
 ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder);
+// A sparse process but for its kernel: "points", "alpha", "reduction".
+void keep_prediction(const SparsePrediction& prediction, TensorState& state);
+SparsePrediction kept_prediction(const TensorState& state, ProcessKernel kernel);
 
 }  // namespace ick

@@ -49,9 +49,8 @@ at::Tensor lower_transposed_times(const at::Tensor& l, const at::Tensor& b) {
 
 at::Tensor times(const at::Tensor& a, const at::Tensor& b) {
   at::Tensor all = at::empty({a.size(0), b.size(1)}, b.options());
-  blocks_of(a.size(0), [&](std::int64_t i, std::int64_t count) {
-    multiply(all.narrow(0, i, count), a.narrow(0, i, count), b);
-  });
+  blocks_of(a.size(0),
+            [&](std::int64_t i, std::int64_t count) { multiply(all.narrow(0, i, count), a.narrow(0, i, count), b); });
   return all;
 }
 
@@ -164,18 +163,19 @@ double SparseProcess::bound(const Variational& q, const SparseBatch& batch, cons
   const double explained = (rest * seen.gram).sum().item<double>();  // sum_b beta_b a_b'(I - S) a_b
   const double squares = (beta * (residual.square() + diagonal)).sum().item<double>() - explained;
   const double likelihood = -0.5 * ((2.0 * std::numbers::pi / beta).log().sum().item<double>() + squares);
-  const double divergence = 0.5 * (moments.covariance.diagonal().sum().item<double>() +
-                                   moments.mean.square().sum().item<double>() -
-                                   static_cast<double>(points_.size(0)) + moments.log_precision);
+  const double divergence =
+      0.5 * (moments.covariance.diagonal().sum().item<double>() + moments.mean.square().sum().item<double>() -
+             static_cast<double>(points_.size(0)) + moments.log_precision);
   if (slopes == nullptr) return scale * likelihood - divergence;
 
   const at::Tensor mean = moments.mean.to(products_).unsqueeze(1), rest_short = rest.to(products_);
   const at::Tensor back = lower_transposed_times(inverse_short_, at::cat({rest_short, mean}, 1));  // (p, p + 1)
   const at::Tensor weighted =
       at::cat({seen.projected * (scale * beta).to(products_), (scale * beta * residual).to(products_).unsqueeze(0)});
-  const at::Tensor by_rows = times(back, weighted);  // d/dK_zx (p, B)
+  const at::Tensor by_rows = times(back, weighted);                   // d/dK_zx (p, B)
   const at::Tensor beside = seen.right - seen.gram.mv(moments.mean);  // A beta r
-  const at::Tensor e = lower_of_product(rest_short, seen.gram.to(products_)) + mean.mm(beside.to(products_).unsqueeze(0));
+  const at::Tensor e =
+      lower_of_product(rest_short, seen.gram.to(products_)) + mean.mm(beside.to(products_).unsqueeze(0));
   at::Tensor low = e.tril(-1) + 0.5 * e.diagonal().diag();
   low = (-0.5 * scale) * (low + low.t());
   const at::Tensor half = lower_transposed_times(inverse_short_, low);  // L^-T sym(low(E)) (p, p)

@@ -54,8 +54,8 @@ void SparseTraining::step(const SparseBatch& batch, const SparseProcess::Seen& s
   std::vector<double> gradient(known, 0.0);
   for (std::size_t i = 0; i < known; ++i) {
     if (columns_[i].fixed) continue;
-    gradient[i] = columns_[i].prior.slope(numbers_[i]) -
-                  d_natural[i] * constrain_slope(columns_[i].constraint, numbers_[i]);
+    gradient[i] =
+        columns_[i].prior.slope(numbers_[i]) - d_natural[i] * constrain_slope(columns_[i].constraint, numbers_[i]);
   }
   for (const double each : numbers_of(-slopes.points * scale_)) gradient.push_back(each);
   const double done = static_cast<double>(steps_) / static_cast<double>(settings_.steps);

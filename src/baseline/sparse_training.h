@@ -29,7 +29,7 @@ class SparseTraining {
 
   struct Settings {
     std::int64_t steps = 300;  // of Adam in all
-    double rate = 0.02;        // of it at the start, in the logarithm of a parameter, in sds of an input; to zero as a cosine
+    double rate = 0.02;  // of it at the start, in the logarithm of a parameter, in sds of an input; to zero as a cosine
     bool held_noise = false;
     std::uint64_t seed = 0;
   };
@@ -52,8 +52,8 @@ class SparseTraining {
   Settings settings_;
   SparseProcess process_;
   Variational q_;
-  at::Tensor scale_;                  // (inputs) sd of each: the unit of points
-  std::vector<double> numbers_;       // raw parameters, log s^2, points in their units
+  at::Tensor scale_;                    // (inputs) sd of each: the unit of points
+  std::vector<double> numbers_;         // raw parameters, log s^2, points in their units
   std::vector<double> first_, second_;  // what Adam keeps of them
   std::int64_t batches_ = 0, steps_ = 0;
 };

@@ -21,11 +21,9 @@ class SparseRule : public BaselineRule {
     return prediction_.at(prediction_.kernel.inputs(process_x(rows)));
   }
   TensorState tensors() const override {
-    TensorState state = {{"points", prediction_.points},
-                         {"alpha", prediction_.alpha},
-                         {"reduction", prediction_.reduction},
-                         {"log_noise", at::tensor({log_noise_}, at::kDouble)}};
+    TensorState state = {{"log_noise", at::tensor({log_noise_}, at::kDouble)}};
     keep_kernel(prediction_.kernel, state);
+    keep_prediction(prediction_, state);
     return state;
   }
   std::string text() const override {
@@ -69,13 +67,8 @@ std::shared_ptr<const BaselineRule> learn_svgp(const BaselineTraining& training)
 }
 
 std::shared_ptr<const BaselineRule> restore_svgp(const TensorState& tensors, const Encoder& encoder) {
-  SparsePrediction kept{kept_kernel(tensors, encoder), kept_tensor(tensors, "points", 2), kept_tensor(tensors, "alpha"),
-                        kept_tensor(tensors, "reduction", 2)};
-  const std::int64_t p = kept.points.size(0);
-  if (kept.points.size(1) != kept.kernel.width()) refuse_kept("points");
-  if (kept.alpha.size(0) != p) refuse_kept("alpha");
-  if (kept.reduction.size(0) != p || kept.reduction.size(1) != p) refuse_kept("reduction");
-  return std::make_shared<SparseRule>(std::move(kept), kept_numbers(tensors, "log_noise", 1)[0]);
+  return std::make_shared<SparseRule>(kept_prediction(tensors, kept_kernel(tensors, encoder)),
+                                      kept_numbers(tensors, "log_noise", 1)[0]);
 }
 
 }  // namespace

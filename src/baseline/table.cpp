@@ -26,6 +26,7 @@ Baseline kernels_baseline();
 Baseline joint_baseline();
 Baseline seasonal_joint_baseline();
 Baseline svgp_baseline();
+Baseline gp_baseline();
 
 namespace {
 
@@ -35,7 +36,7 @@ const Registry<Baseline>& baseline_table() {
       "baseline",
       {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(), ridge_baseline(),
        forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(), network_baseline(),
-       kernels_baseline(), joint_baseline(), seasonal_joint_baseline(), svgp_baseline()});
+       kernels_baseline(), joint_baseline(), seasonal_joint_baseline(), svgp_baseline(), gp_baseline()});
   return rows;
 }
 

@@ -165,8 +165,8 @@ class BaselineFit {
 // Predictions by rules that had not seen these rows, in the target's units (of the transformed target).
 Unseen predicted(const BaselineRule& rule, const Dataset& rows, const Scaling& scaling) {
   const FunctionMoments found = rule.moments(rows);
-  return {rows, found.mean * scaling.sd + scaling.mean, found.variance * (scaling.sd * scaling.sd), rows.targets() * scaling.sd + scaling.mean,
-          scaling};
+  return {rows, found.mean * scaling.sd + scaling.mean, found.variance * (scaling.sd * scaling.sd),
+          rows.targets() * scaling.sd + scaling.mean, scaling};
 }
 
 at::Tensor known_variance(const Unseen& of) {

@@ -209,7 +209,8 @@ template <class K>
   for (int q = 0; q < n; ++q) {
     if (q != s) d_theta[places[q]] += total[q].total();
   }
-  for (int d = 0; d < inputs; ++d) d_theta[view.place(s, d)] += -2.0 / work.theta[view.place(s, d)] * squares[d].total();
+  for (int d = 0; d < inputs; ++d)
+    d_theta[view.place(s, d)] += -2.0 / work.theta[view.place(s, d)] * squares[d].total();
 }
 
 template <class K>

@@ -40,7 +40,8 @@ bool fuses(const Kernel& kernel) {
   });
 }
 
-NeighbourKernel::NeighbourKernel(const Kernel& of, double share) : kernel(of), conditionals(fused_products(of.terms()), share) {
+NeighbourKernel::NeighbourKernel(const Kernel& of, double share)
+    : kernel(of), conditionals(fused_products(of.terms()), share) {
   for (const std::vector<Factor>& factors : kernel.terms()) {
     for (const Factor& f : factors) inputs += f.structure.inputs;
   }

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "baseline/exact_rows.h"
 #include "ick/base/error.h"
-#include "ick/formula/expression.h"
 #include "ick/base/seed.h"
+#include "ick/formula/expression.h"
 
 namespace ick {
 namespace {
@@ -82,7 +83,8 @@ TEST(SparseProcess, BoundAndPredictionsAreThoseOfNumpy) {
   expect_close(found.variance, golden.at("variance"), 1e-11);
 }
 
-// All rows for inducing points and the best q: the exact process, and the bound is its marginal likelihood.
+// All rows for inducing points and the best q: the exact process, and the bound is its marginal likelihood. And that
+// process by its Cholesky factor.
 TEST(SparseProcess, IsTheExactProcessWithAllRowsForPoints) {
   const SparseCase given;
   const auto golden = sparse_golden();
@@ -95,6 +97,14 @@ TEST(SparseProcess, IsTheExactProcessWithAllRowsForPoints) {
   const FunctionMoments found = prediction_of(process, q).at(given.process_kernel.inputs(given.t));
   expect_close(found.mean, golden.at("exact mean"), 1e-8);
   expect_close(found.variance, golden.at("exact variance"), 1e-8);
+
+  const ExactRows rows{given.process_kernel, given.batch.inputs,
+                       (kGoldenNoise + given.batch.error) / given.batch.weights};
+  const DenseProcess dense(rows);
+  const at::Tensor tests = given.process_kernel.inputs(given.t);
+  EXPECT_NEAR(dense.log_likelihood(given.batch.y), golden.at("evidence").item<double>(), 1e-11);
+  expect_close(mean_of(rows, dense.solve(given.batch.y), tests), golden.at("exact mean"), 1e-12);
+  expect_close(dense.variance(tests), golden.at("exact variance"), 1e-12);
 }
 
 // Derivatives with q(v) held, against differences of the bound.
@@ -123,7 +133,8 @@ TEST(SparseProcess, SlopesAreThoseOfTheBound) {
           << i;
     }
     EXPECT_NEAR(slopes.log_noise,
-                (bound(theta, points, log_noise + kStep) - bound(theta, points, log_noise - kStep)) / (2 * kStep), 2e-5);
+                (bound(theta, points, log_noise + kStep) - bound(theta, points, log_noise - kStep)) / (2 * kStep),
+                2e-5);
     for (std::int64_t i = 0; i < points.numel(); ++i) {
       const auto moved = [&](double by) {
         const at::Tensor z = points.clone();
@@ -162,17 +173,16 @@ TEST(SparseProcess, SlopesInShortNumbersAreNearly) {
     EXPECT_NEAR(slopes[1].theta[i], slopes[0].theta[i], 0.01 * std::fabs(slopes[0].theta[i])) << i;
   }
   EXPECT_NEAR(slopes[1].log_noise, slopes[0].log_noise, 1e-3 * std::fabs(slopes[0].log_noise));
-  EXPECT_LE((slopes[1].points - slopes[0].points).norm().item<double>(),
-            0.02 * slopes[0].points.norm().item<double>());
+  EXPECT_LE((slopes[1].points - slopes[0].points).norm().item<double>(), 0.02 * slopes[0].points.norm().item<double>());
 }
 
 TEST(SparseProcess, KernelIsReadAgainFromItsText) {
   const SparseCase given;
   const ProcessKernel again(given.process_kernel.text(), given.process_kernel.theta());
   const at::Tensor a = again.inputs(given.z), b = again.inputs(given.x);
-  EXPECT_TRUE(again.values(a, b, at::kDouble)
-                  .equal(given.process_kernel.values(given.process_kernel.inputs(given.z), given.batch.inputs,
-                                                     at::kDouble)));
+  EXPECT_TRUE(
+      again.values(a, b, at::kDouble)
+          .equal(given.process_kernel.values(given.process_kernel.inputs(given.z), given.batch.inputs, at::kDouble)));
   EXPECT_THROW(ProcessKernel("{}", {}), DataError);
   EXPECT_THROW(ProcessKernel(given.process_kernel.text(), {1.0}), DataError) << "too few parameters";
 }

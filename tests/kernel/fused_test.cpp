@@ -175,8 +175,7 @@ TEST(FusedProduct, GradientsOfManyLengthscales) {
     const at::Tensor theta = (at::arange(name == "rational_quadratic" ? 8 : 7, at::kDouble) / 5.0 + 0.8);
     const at::Tensor z = rows(5).requires_grad_(true), x = rows(9), leaf = theta.clone().requires_grad_(true);
     const at::Tensor g = at::sin(at::arange(45, at::kDouble)).view({5, 9});
-    const at::Tensor k =
-        kernel_values(kernel, structure, leaf.unsqueeze(0), z.unsqueeze(0), x.unsqueeze(0), false)[0];
+    const at::Tensor k = kernel_values(kernel, structure, leaf.unsqueeze(0), z.unsqueeze(0), x.unsqueeze(0), false)[0];
     (g * k).sum().backward();
     Fused fused({{kernel, structure, 0, 0}}, z.detach(), x);
     const at::Tensor d_theta = at::zeros_like(theta), d_z = at::zeros_like(z.detach());
