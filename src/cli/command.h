@@ -22,6 +22,7 @@ Command add_fit(CLI::App& program);
 Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);
 Command add_evaluate(CLI::App& program);
+Command add_show(CLI::App& program);
 Command add_effects(CLI::App& program);
 Command add_cv(CLI::App& program);
 Command add_compare(CLI::App& program);

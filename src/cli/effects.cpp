@@ -10,6 +10,7 @@
 #include "cli/accept.h"
 #include "cli/command.h"
 #include "cli/data_options.h"
+#include "cli/fit_text.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
@@ -120,10 +121,7 @@ int print_overview(const EffectsRequest& request, const Predictor& model, const 
     fmt::print("{}\n", out.dump(2));
     return 0;
   }
-  if (!shares.empty()) fmt::print("share of the variance of {}\n", model.component_scale());
-  for (const TermShare& each : shares) {
-    fmt::print("  {:>6.1f}%  {}  {}\n", 100.0 * each.share, each.name.path, each.name.text);
-  }
+  print_shares(shares, model);
   if (!shares.empty()) fmt::print("\n");
   std::size_t width = 6;
   for (const Importance& each : all) width = std::max(width, each.column.size());

@@ -235,37 +235,40 @@ nlohmann::json own_json(const BaselinePredictor& model) {
   return out;
 }
 
-void print_json(const PredictorFit& fit, const std::string& directory) {
-  nlohmann::json out = to_json(fit.report);
-  if (fit.report.class_validation) out["validation"] = out.at("class_validation");
-  if (fit.report.class_holdout) out["holdout"] = out.at("class_holdout");
-  out.erase("class_validation");
-  out.erase("class_holdout");
-  if (!fit.model->classes().empty()) out["classes"] = fit.model->classes();
-  out["schema"] = 1;
-  out["model"] = directory;
-  out["formula"] = fit.model->formula();
-  const auto* const baseline = dynamic_cast<const BaselinePredictor*>(fit.model.get());
-  out.update(baseline != nullptr ? own_json(*baseline) : own_json(dynamic_cast<const CompositePredictor&>(*fit.model)));
-  out["calibration"] = calibration_json(*fit.model);
-  fmt::print("{}\n", out.dump(2));
-}
-
 }  // namespace
 
-void print_fit(const PredictorFit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
-  const FitReport& report = fit.report;
-  EncodingNotes notes = report.notes;
-  notes.without_target = notes.with_gaps = 0;  // said with the plan
-  for (const std::string& sentence : sentences(notes)) progress.say(sentence);
-  if (json) return print_json(fit, directory);
-  const auto* const composite = dynamic_cast<const CompositePredictor*>(fit.model.get());
-  fmt::print("{}\n", fit.model->formula());
-  for (const ParameterValue& value : fit.model->parameters()) print_line(value.path, values_text(value));
-  if (composite != nullptr) {
+nlohmann::json fit_json(const Predictor& model, const FitReport& report) {
+  nlohmann::json out = to_json(report);
+  if (report.class_validation) out["validation"] = out.at("class_validation");
+  if (report.class_holdout) out["holdout"] = out.at("class_holdout");
+  out.erase("class_validation");
+  out.erase("class_holdout");
+  if (!model.classes().empty()) out["classes"] = model.classes();
+  out["schema"] = 1;
+  out["formula"] = model.formula();
+  const auto* const baseline = dynamic_cast<const BaselinePredictor*>(&model);
+  const auto* const composite = dynamic_cast<const CompositePredictor*>(&model);
+  if (baseline != nullptr) out.update(own_json(*baseline));
+  if (composite != nullptr) out.update(own_json(*composite));
+  out["calibration"] = calibration_json(model);
+  return out;
+}
+
+void print_shares(const std::vector<TermShare>& shares, const Predictor& model) {
+  if (shares.empty()) return;
+  fmt::print("share of the variance of {}\n", model.component_scale());
+  for (const TermShare& each : shares) {
+    const std::string share = std::isfinite(each.share) ? fmt::format("{:.1f}%", 100.0 * each.share) : "-";
+    fmt::print("  {:>7}  {}  {}\n", share, each.name.path, each.name.text);
+  }
+}
+
+void print_model(const Predictor& model, const FitReport& report) {
+  for (const ParameterValue& value : model.parameters()) print_line(value.path, values_text(value));
+  if (const auto* const composite = dynamic_cast<const CompositePredictor*>(&model)) {
     print_uncertainty(*composite, report.calibrated_on);
-  } else {
-    print_baseline(dynamic_cast<const BaselinePredictor&>(*fit.model), report.calibrated_on);
+  } else if (const auto* const baseline = dynamic_cast<const BaselinePredictor*>(&model)) {
+    print_baseline(*baseline, report.calibrated_on);
   }
   const auto said = [](const std::string& name, const std::string& split, std::int64_t rows, const auto& scores,
                        const char* further = "") {
@@ -273,13 +276,29 @@ void print_fit(const PredictorFit& fit, const std::string& directory, bool json,
   };
   if (report.validation) {  // whose rows the interval was then calibrated on
     said("validation", report.validation_split, report.validation->rows, report.validation,
-         before_text(fit.model->interval_calibration()));
+         before_text(model.interval_calibration()));
   }
   if (report.holdout) said("holdout", report.holdout_split, report.holdout_rows, report.holdout);
   if (report.class_validation) {
     said("validation", report.validation_split, report.class_validation->rows, report.class_validation);
   }
   if (report.class_holdout) said("holdout", report.holdout_split, report.holdout_rows, report.class_holdout);
+}
+
+void print_fit(const PredictorFit& fit, const std::string& directory, bool json, ProgressWriter& progress) {
+  const FitReport& report = fit.report;
+  EncodingNotes notes = report.notes;
+  notes.without_target = notes.with_gaps = 0;  // said with the plan
+  for (const std::string& sentence : sentences(notes)) progress.say(sentence);
+  if (json) {
+    nlohmann::json out = fit_json(*fit.model, report);
+    out["model"] = directory;
+    fmt::print("{}\n", out.dump(2));
+    return;
+  }
+  const auto* const composite = dynamic_cast<const CompositePredictor*>(fit.model.get());
+  fmt::print("{}\n", fit.model->formula());
+  print_model(*fit.model, report);
   for (const Message& sentence : report.remarks) fmt::print("{}\n", with_flags(sentence));
   if (report.options.refit == Refit::yes && report.validation_rows > 0) {
     const bool solved = composite != nullptr && !composite->posterior->engine().trains;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/progress.h"
 #include "ick/fit/estimate.h"
@@ -11,6 +13,10 @@ namespace ick {
 
 void say_plan(const Table& table, const FitPlan& plan, ProgressWriter& progress);                            // stderr
 void print_fit(const PredictorFit& fit, const std::string& directory, bool json, ProgressWriter& progress);  // stdout
+// The model and its scores, without what was said on the way; nothing of where it is.
+void print_model(const Predictor& model, const FitReport& report);
+void print_shares(const std::vector<TermShare>& shares, const Predictor& model);
+nlohmann::json fit_json(const Predictor& model, const FitReport& report);
 void print_estimate(const FitEstimate& estimate, bool json);                                                 // stdout
 
 std::string count_text(std::int64_t count, const std::string& word);  // "3 rows"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "ick/base/error.h"
@@ -206,37 +205,6 @@ Effect effect_of(const Predictor& model, const Table& table, const std::string& 
     effect.at.clear();
   }
   return effect;
-}
-
-std::vector<TermShare> term_shares(const Predictor& model, const Table& table) {
-  std::vector<TermShare> shares;
-  for (const ComponentName& name : model.component_names()) shares.push_back({name, 0.0});
-  if (shares.empty()) return shares;
-  PredictOptions wanted;
-  wanted.components = true;
-  const Components parts = model.predict(table, wanted).components;
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < parts.constant.size(); ++i) {
-    if (std::isfinite(parts.constant[i])) rows.push_back(i);
-  }
-  const auto without_mean = [&](const std::vector<double>& values) {
-    std::vector<double> some;
-    for (const std::size_t i : rows) some.push_back(values[i]);
-    return some.empty() ? some : centred(std::move(some));
-  };
-  std::vector<std::vector<double>> terms;
-  std::vector<double> sum(rows.size(), 0.0);
-  for (const std::vector<double>& mean : parts.mean) {
-    terms.push_back(without_mean(mean));
-    std::transform(sum.begin(), sum.end(), terms.back().begin(), sum.begin(), std::plus());
-  }
-  const double variance = std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0);
-  if (!(variance > 0.0))
-    throw DataError("all rows that can be predicted have the same prediction: no term has a share");
-  for (std::size_t t = 0; t < terms.size(); ++t) {
-    shares[t].share = std::inner_product(sum.begin(), sum.end(), terms[t].begin(), 0.0) / variance;
-  }
-  return shares;
 }
 
 std::vector<Importance> importance_of(const Predictor& model, const Table& table, const ImportanceOptions& options) {

@@ -17,6 +17,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
+#include "ick/predict/shares.h"
 #include "ick/train/threads.h"
 #include "inference/beside.h"
 #include "inference/stage.h"
@@ -268,6 +269,21 @@ void finish(const Table& given, const FirstTrees* grown, const FitPlan& plan, co
                    "WORLD_SIZE, which uses all cores of its machine");
 }
 
+// Of as many training rows as tell: a share is as exact as 1 / sqrt(rows).
+std::vector<TermShare> shares_of_rows(const Table& table, const FitPlan& plan, const CompositePredictor& model) {
+  constexpr std::int64_t kRows = 500;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t i = 0; i < table.rows; ++i) {
+    if (plan.training[static_cast<std::size_t>(i)]) rows.push_back(i);
+  }
+  const at::Tensor some = draw_rows(std::ssize(rows), kRows, seed_for(plan.options.seed, "shares of terms"));
+  std::vector<std::int64_t> drawn;
+  for (std::int64_t k = 0; k < some.size(0); ++k) {
+    drawn.push_back(rows[static_cast<std::size_t>(some.data_ptr<std::int64_t>()[k])]);
+  }
+  return term_shares(model, select_rows(table, drawn));
+}
+
 }  // namespace
 
 Fit fit_model(const Table& given, const Formula& formula, const FitOptions& options, const FitHooks& callers_hooks,
@@ -401,6 +417,7 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   if (!classes) {
     for (const Message& sentence : odd_things(table, plan, *stage, result)) report.remarks.push_back(sentence);
   }
+  report.term_shares = shares_of_rows(given, plan, result.model);
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

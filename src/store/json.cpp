@@ -207,6 +207,13 @@ struct Writer {
     for (const EpochRecord& record : records) list.push_back(to_json(record));
     return list;
   }
+  static Json written(const std::vector<TermShare>& shares) {
+    Json list = Json::array();
+    for (const TermShare& each : shares) {
+      list.push_back({{"term", each.name.path}, {"text", each.name.text}, {"share", number(each.share)}});
+    }
+    return list;
+  }
   static Json written(const std::map<std::string, double>& values) {
     Json object = Json::object();
     for (const auto& [name, value] : values) object[name] = number(value);
@@ -238,6 +245,12 @@ struct Reader {
   static void read(const Json& from, std::vector<EpochRecord>& to);
   static void read(const Json& from, std::vector<Message>& to) {
     for (const Json& each : from) to.emplace_back(each.get<std::string>());
+  }
+  static void read(const Json& from, std::vector<TermShare>& to) {
+    for (const Json& each : from) {
+      to.push_back(
+          {{each.at("term").get<std::string>(), each.at("text").get<std::string>()}, number_from(each.at("share"))});
+    }
   }
   static void read(const Json& from, std::map<std::string, double>& to) {
     for (const auto& [name, value] : from.items()) to[name] = number_from(value);
@@ -323,6 +336,7 @@ void visit_fields(Data& report, Visitor&& visit) {
   visit("history", report.history);
   visit("calibrated_on", report.calibrated_on);
   visit("remarks", report.remarks);
+  visit("term_shares", report.term_shares);
 }
 
 template <class Data>

@@ -182,8 +182,8 @@ class BadInput(WithModels):
         cases += [
             (table | {"c.ini": "[fit]\nepoch=3\n"}, fit("t.csv", "y ~ mlp(x)", "--config", "c.ini"), 2,
              '--config: no setting named "fit.epoch"; `ick fit --help` shows how to call it'),
-            ({}, [], 2, "a command was expected: look, fit, pretrain, predict, evaluate, effects, cv, update, check, explain, verify, list, "
-                    "simulate, completion and manual; `ick --help` shows how to call it"),
+            ({}, [], 2, "a command was expected: look, suggest, fit, pretrain, predict, evaluate, show, effects, cv, compare, "
+                    "update, check, explain, verify, list, simulate, completion and manual; `ick --help` shows how to call it"),
             ({}, ["fti", "t.csv"], 2, 'no command named "fti"; did you mean "fit"?'),
             ({}, ["fit", "t.csv"], 2,
              "fit needs a table and a formula, as in ick fit air.csv 'pm25 ~ rbf(x)' --out air.model"),

@@ -92,6 +92,18 @@ class Threads(FolderCase):
 
 
 class Effects(FolderCase):
+    def test_show_has_what_the_fit_said(self):
+        (self.folder / "s.csv").write_text(csv_text(rows(300)))
+        said = self.run_ick("fit", "s.csv", "y ~ mlp(x, z, layers=8) + rbf(date)", "--out", "shown", "--epochs", 5,
+                            "--progress", "none").stdout
+        shown = self.run_ick("show", "shown").stdout
+        for line in said.splitlines()[:8]:
+            self.assertIn(line, shown)
+        page = json.loads(self.run_ick("summary", "shown", "--json").stdout)
+        self.assertEqual([term["term"] for term in page["term_shares"]], ["term1", "term2"])
+        self.assertAlmostEqual(sum(term["share"] for term in page["term_shares"]), 1, places=9)
+        self.assertIn(f"s.csv, {page['rows']} rows: {page['training_rows']} to train", shown)
+
     def test_overview_and_curves(self):
         (self.folder / "t.csv").write_text(csv_text(rows(300)))
         self.run_ick("fit", "t.csv", "y ~ mlp(x, z, layers=8) + rbf(date) + categorical(site)", "--out", "m",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ick/predict/predictor.h"
+#include "ick/predict/shares.h"
 #include "ick/table/table.h"
 
 // What a model does with a column: how its predictions change when that alone changes.
@@ -54,15 +55,5 @@ struct ImportanceOptions {
 // learned by heart: give others.
 std::vector<Importance> importance_of(const Predictor& model, const Table& table,
                                       const ImportanceOptions& options = {});
-
-// What a term has of the variance of predictions, f = constant + sum_t f_t, over the rows of a table:
-//   cov(f_t, f) / var(f)
-// Shares add up to one. One is negative where a term takes back what another one says. Empty for models that are no sum
-// of terms; DataError where all predictions are the same.
-struct TermShare {
-  ComponentName name;
-  double share = 0.0;
-};
-std::vector<TermShare> term_shares(const Predictor& model, const Table& table);
 
 }  // namespace ick

@@ -19,6 +19,10 @@ struct ComponentName {
   std::string path;  // "term1", as parameters have it; "offset"
   std::string text;  // "periodic(date, period=1y)"
 };
+struct TermShare {
+  ComponentName name;
+  double share = 0.0;  // of the variance of predictions
+};
 // The function as a sum, constant + one component for each of Predictor::component_names(), without noise: on the scale
 // of Predictor::component_scale(). Means add up to that of the function; sds do not, because what is not known of one
 // term is not known of others.
