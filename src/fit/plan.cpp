@@ -331,6 +331,9 @@ FitPlan plan_rows(const Table& table, const Formula& formula, const FitOptions& 
   std::vector<std::string> left_out;
   plan.spec = make_spec(formula, columns_for(formula, table, options, &left_out));
   plan.options = options;
+  if (plan.spec.trees) {
+    for (const std::string& name : plan.spec.trees->columns) refuse_text(table.column(name), "a tree");
+  }
   std::vector<bool> usable = rows_with_value(table, formula.target);
   if (count_of(usable) == 0 && table.column(formula.target).info.type != ColumnType::category) {
     throw DataError("no row has a value of the target, column \"" + formula.target + "\"");

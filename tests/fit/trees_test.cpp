@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "fit/grow_trees.h"
+#include "ick/base/file.h"
+#include "ick/evaluate/cross_validation.h"
 #include "ick/fit/fit.h"
 #include "ick/fit/update.h"
 #include "ick/store/model_directory.h"
@@ -228,6 +231,13 @@ TEST(Trees, AreSavedLoadedAndVerified) {
   EXPECT_EQ(verify_model(folder / "m").largest_difference, 0.0);
   const StoredModel stored = load_model(folder / "m");
   expect_same(stored.model->predict(table), fit.model.predict(table));
+  const std::string path = folder / "m/weights.safetensors", whole = read_file(path);
+  for (const std::size_t place : {whole.size() / 4, whole.size() / 2, whole.size() - 3}) {
+    std::string damaged = whole;
+    damaged[place] = static_cast<char>(damaged[place] ^ 1);
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_THROW(load_model(folder / "m"), DataError) << place;
+  }
   EXPECT_EQ(stored.model->draw(table, {.count = 2}), fit.model.draw(table, {.count = 2}));
 }
 
@@ -282,6 +292,37 @@ TEST(Trees, AloneTheyAreABaseline) {
   EXPECT_NE(few.model->predict(table).mean, baseline.model->predict(table).mean);
 }
 
+TEST(Trees, DamageIsSeen) {
+  const Table table = steps_and_wave(100, 13);
+  const FitPlan plan = plan_fit(table, parse_formula("y ~ boost(a, rounds=3) + rbf(t)"), at_random());
+  const std::shared_ptr<const GrownTrees> trees = grow_trees(table, plan, {}).trees;
+  const GrownTrees& grown = *trees;
+  const TensorState whole = grown.sums.tensors();
+  const at::Tensor bytes = find_tensor(whole, "trees0");
+  const auto refused = [&](const TensorState& state) {
+    return !message_of<DataError>([&] { TreeSums::restore(state, grown.encoder); }).empty();
+  };
+  EXPECT_FALSE(refused(whole));
+  EXPECT_TRUE(refused({}));
+  EXPECT_TRUE(refused({{"trees0", bytes}}));
+  EXPECT_TRUE(refused({whole[0], {"trees0", bytes.to(at::kFloat)}}));
+  EXPECT_TRUE(refused({{"calendar", at::tensor({0.0, 7.0}, at::kDouble)}, {"trees0", bytes}}));  // no time is read
+}
+
+// Folds at random: the sum of both is better than either part alone in each of them.
+TEST(Trees, AreCrossValidated) {
+  const Table table = steps_and_wave(150, 14);
+  FoldOptions folds;
+  folds.folds = 3;
+  folds.by = parse_fold_rule("random");
+  const auto rmse = [&](const std::string& formula) {
+    return cross_validate(table, formula, {}, {}, folds).average.at("rmse").mean;
+  };
+  const double both = rmse("y ~ boost(a, rounds=60) + rbf(t)");
+  EXPECT_LT(both, rmse("y ~ boost(a, rounds=60)"));
+  EXPECT_LT(both, rmse("y ~ rbf(t)"));
+}
+
 TEST(Trees, WhatCannotBeIsRefused) {
   const Table table = mixed_table(80, 12);
   const auto refusal = [&](const std::string& formula) {
@@ -306,6 +347,11 @@ TEST(Trees, WhatCannotBeIsRefused) {
   EXPECT_EQ(refusal("y ~ boost(rank(a)) + rbf(b)"),
             "formula column 11: rank(...) stands among the columns of boost, and trees read columns as they are; only "
             "networks read transformed columns");
+  Table with_text = table;
+  with_text.columns.push_back(text_column("note", std::vector<std::string>(80, "a")));
+  EXPECT_EQ(message_of<DataError>([&] { plan_fit(with_text, parse_formula("y ~ boost(note) + rbf(b)"), {}); }),
+            "column \"note\" holds text; a tree takes numbers, times or categories (declare it with "
+            "types=\"note=category\")");
   EXPECT_EQ(refusal("y ~ boost(y) + rbf(b)"),
             "formula column 11: \"y\" is the target; a model may not read what it is to predict");
   EXPECT_EQ(refusal("site ~ boost(a) + rbf(b)"),
