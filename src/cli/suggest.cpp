@@ -16,7 +16,8 @@
 #include "cli/with_flags.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
-#include "ick/ick.h"
+#include "ick/suggest/suggest.h"
+#include "ick/table/csv.h"
 
 namespace ick {
 
@@ -116,7 +117,7 @@ Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {
   json["trials"] = Json::array();
   for (const SuggestTrial& trial : found.trials) {
     Json& each = json["trials"].emplace_back();
-    each = {{"formula", trial.formula}, {"folds", trial.folds}};
+    each = {{"formula", trial.formula}, {"folds", trial.folds}, {"seconds", trial.seconds}};
     if (!trial.failure.empty()) each["failure"] = trial.failure;
   }
   return json;

@@ -16,8 +16,8 @@ namespace ick::detail {
 namespace {
 
 constexpr int kHarmonics = 3;
-constexpr std::size_t kBumpsOfOne = 24, kBumpsOfPlace = 40;
-constexpr std::size_t kHidden = 32;
+constexpr std::size_t kBumpsOfOne = 16, kBumpsOfPlace = 32;
+constexpr std::size_t kHidden = 20;
 
 // Standardised; a missing cell has the mean.
 std::vector<double> standardised(const Column& column) {

@@ -20,7 +20,7 @@ using Columns = std::vector<std::vector<double>>;  // [function][row]
 Columns basis_of(const Ingredient& ingredient, const Table& table, std::uint64_t seed);
 
 // Of a term: the products of the functions of its factors, at most kMostFunctions, then drawn among them.
-inline constexpr std::size_t kMostFunctions = 200;
+inline constexpr std::size_t kMostFunctions = 80;
 Columns basis_of(const std::vector<const Columns*>& factors, std::uint64_t seed);
 
 }  // namespace ick::detail

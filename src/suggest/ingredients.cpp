@@ -12,6 +12,7 @@
 namespace ick::detail {
 namespace {
 
+constexpr int kNetworkWeight = 2;
 constexpr std::size_t kMostTerms = 4;
 constexpr std::size_t kMostFactors = 2;
 constexpr std::size_t kMostSingles = 4;   // numbers that get a curve each
@@ -146,13 +147,13 @@ class Collector {
       if (numbers_.size() > kMostSingles) break;
       add(*column, {Role::numbers, call_text("rbf", {column->name}), "a curve of " + column->name, "", 1, true});
     }
-    for (const auto& columns : {all, with_levels}) {
-      const std::string text = call_text("mlp", columns);
-      const bool known = !made_.all.empty() && made_.all.back().text == text;
-      if (!columns.empty() && !known) {
-        made_.all.push_back({Role::numbers, text, "a network of " + join_words(columns), "", 2, false, true});
-      }
-    }
+    const auto add_network = [&](const std::vector<std::string>& columns, int weight) {
+      made_.all.push_back(
+          {Role::numbers, call_text("mlp", columns), "a network of " + join_words(columns), "", weight, false, true});
+    };
+    if (!all.empty()) add_network(all, kNetworkWeight);
+    // No simpler than a network of the numbers and a level of each category.
+    if (!levels_.empty()) add_network(with_levels, kNetworkWeight + static_cast<int>(levels_.size()) + 1);
     for (const ColumnLook* column : numbers_) made_.gaps = made_.gaps || (column->missing > 0 && few_gaps(*column));
   }
 

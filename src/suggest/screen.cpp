@@ -11,8 +11,8 @@
 namespace ick::detail {
 namespace {
 
-constexpr double kPenalties[] = {0.03, 0.3, 3.0, 30.0};  // variance of the noise to that of a term
-constexpr double kIntercept = 10.0;                      // a column of these: its penalty is a hundredth
+constexpr double kPenalties[] = {0.1, 1.0, 10.0};  // variance of the noise to that of a term
+constexpr double kIntercept = 10.0;                // a column of these: its penalty is a hundredth
 
 // A symmetric positive definite matrix, (p, p), row by row; L with A = L L' in its lower half.
 bool factorise(std::vector<double>& a, std::size_t p) {

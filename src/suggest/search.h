@@ -15,6 +15,7 @@ struct Trial {
   Structure structure;
   std::vector<double> losses;  // of folds, from the first on; smaller is better
   std::string failure;
+  double seconds = 0.0;  // of its fits
 };
 
 struct Folding {

@@ -178,6 +178,7 @@ class Suggesting {
       Trial& trial = trials_[trial_of[i]];
       if (!outcomes[i].failure.empty()) trial.failure = outcomes[i].failure;
       if (!outcomes[i].result || tasks[i].fold != std::ssize(trial.losses)) continue;
+      trial.seconds += outcomes[i].result->seconds;
       const double loss = score_of(*loss_, outcomes[i].result->unseen);
       if (std::isfinite(loss)) {
         trial.losses.push_back(loss);
@@ -232,7 +233,7 @@ class Suggesting {
     fit_in_folds();
     for (const Trial& trial : trials_) {
       made_.trials.push_back({trial.structure.empty() ? from_.target + " ~ mean" : formula_of(from_, trial.structure),
-                              trial.losses, trial.failure});
+                              trial.losses, trial.failure, trial.seconds});
     }
     made_.mean = mean_over_folds(trials_.front().losses, plan_.ratio);
     three_ = choose_three(trials_, folding);

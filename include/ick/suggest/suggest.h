@@ -78,6 +78,7 @@ struct SuggestTrial {
   std::string formula;
   std::vector<double> folds;  // score of each; fewer than there are for a formula that was put aside
   std::string failure;        // why it could not be fitted; empty when it could
+  double seconds = 0.0;       // of all its fits
 };
 
 struct Suggestion {
