@@ -165,7 +165,7 @@ int run_compare(CompareRequest request, const CLI::App& app) {
   progress.say(plan_text(plan.folds));
 
   if (!kept && !request.out.empty()) {
-    nlohmann::json asked = kept_request(request, fingerprint(table));
+    nlohmann::json asked = kept_request(request, "ick compare", fingerprint(table));
     asked["formulas"] = request.formulas, asked["expect_best"] = request.expect_best;
     asked["compare"] = options_json(request.compare);
     kept = KeptFolds::begin(request.partial(), asked);

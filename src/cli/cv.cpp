@@ -65,7 +65,7 @@ int run_cv(CvRequest request, const CLI::App& app) {
   progress.say(plan_text(plans.front()));
 
   if (!kept && !request.out.empty()) {
-    nlohmann::json asked = kept_request(request, fingerprint(table));
+    nlohmann::json asked = kept_request(request, "ick cv", fingerprint(table));
     asked["formula"] = request.formula, asked["optimism"] = request.optimism;
     kept = KeptFolds::begin(request.partial(), asked);
   }

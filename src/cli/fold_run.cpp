@@ -25,8 +25,9 @@ void add_fit_options(CLI::App& app, FoldedRequest& request) {
   add_progress(app, request.progress);
 }
 
-nlohmann::json kept_request(const FoldedRequest& request, std::uint32_t fingerprint) {
+nlohmann::json kept_request(const FoldedRequest& request, const std::string& command, std::uint32_t fingerprint) {
   return {{"schema", 1},
+          {"command", command},
           {"data", request.data},
           {"out", request.out},
           {"folds", options_json(request.folds)},
@@ -37,6 +38,9 @@ nlohmann::json kept_request(const FoldedRequest& request, std::uint32_t fingerpr
 
 void take_up(FoldedRequest& request, const CLI::App& app, const nlohmann::json& kept, const std::string& command,
              const std::string& what) {
+  if (const std::string own = kept.value("command", command); own != command) {
+    throw UsageError("\"" + request.resume + "\" is of a run of " + own + "; resume it with that");
+  }
   refuse_changes<FitOptions>(app, what);
   refuse_changes<DataOptions>(app, what);
   refuse_changes<FoldOptions>(app, what);

@@ -32,10 +32,10 @@ void add_fold_options(CLI::App& app, FoldedRequest& request);
 void add_out(CLI::App& app, FoldedRequest& request, const std::string& out);
 void add_fit_options(CLI::App& app, FoldedRequest& request);
 
-// What a run that is resumed goes by.
-nlohmann::json kept_request(const FoldedRequest& request, std::uint32_t fingerprint);
+// What a run of `command`, "ick cv", goes by that is resumed.
+nlohmann::json kept_request(const FoldedRequest& request, const std::string& command, std::uint32_t fingerprint);
 // The request is that of the interrupted run; only how it runs, and where the table is, is taken from the command line.
-// `command` "ick cv", `what` it was "a cross-validation". UsageError for what cannot be changed.
+// `what` it was: "a cross-validation". UsageError for what cannot be changed, and for a run of another command.
 void take_up(FoldedRequest& request, const CLI::App& app, const nlohmann::json& kept, const std::string& command,
              const std::string& what);
 

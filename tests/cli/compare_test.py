@@ -131,6 +131,8 @@ class Compare(FolderCase):
                                            rf"ick compare --resume '{name}.partial'\n$")
                 self.assertIn("--with cannot be changed when a comparison is resumed",
                               self.refused("--resume", f"{name}.partial", "--with", "none", code=2))
+                self.assertEqual(self.run_ick("cv", "--resume", f"{name}.partial", code=2).stderr,
+                                 f'ick: "{name}.partial" is of a run of ick compare; resume it with that\n')
                 again = self.run_ick("compare", "--resume", f"{name}.partial", "--json", "--progress", "none")
                 self.assertEqual(without_seconds(again), whole)
                 self.assertEqual((self.folder / name).read_bytes(), (self.folder / "whole.csv").read_bytes())
