@@ -2,6 +2,8 @@
 
 #include "cli/data_options.h"
 #include "ick/evaluate/comparison.h"
+#include "ick/evaluate/cross_validation.h"
+#include "ick/suggest/suggest.h"
 #include "ick/train/pretrain.h"
 
 namespace ick {
@@ -12,6 +14,7 @@ std::string with_flags(const Message& message) {
     if (const auto* row = option_table<PretrainOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<FoldOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<CompareOptions>().find(name)) return row->as_flag(value);
+    if (const auto* row = option_table<SuggestOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<DataOptions>().find(name)) return row->as_flag(value);
     for (const std::string_view own : {"out", "resume", "trust"}) {  // of the program alone
       if (name == own) return "--" + std::string(name) + (value.empty() ? "" : " " + std::string(value));
