@@ -21,8 +21,8 @@ struct SparseRows {
 };
 
 // Stochastic training: q follows each mini-batch by a natural-gradient step, kernel parameters, noise and inducing points
-// each kBatchesPerStep-th one by a step of Adam (Kingma and Ba 2015), up the bound plus the logarithms of the priors. A
-// step of these costs as much as four of q, which has to catch up with them besides.
+// each kBatchesPerStep-th one by a step of Adam (Kingma and Ba 2015), up the bound plus the logarithms of the priors. By a
+// count of products such a step costs as much as four of q.
 class SparseTraining {
  public:
   static constexpr std::int64_t kBatch = 1024, kPoints = 512, kBatchesPerStep = 3;
