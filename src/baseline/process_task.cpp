@@ -81,6 +81,7 @@ void read_process_columns(const BaselineTask& task, EncoderPlan& plan) {
 }
 
 std::string why_not_process(const BaselineTask& task) {
+  if (task.plan.spec.terms.empty()) return "the formula has trees and nothing besides";
   for (const TermSpec& term : task.plan.spec.terms) {
     for (const NetworkSpec& network : term.networks) {
       if (network.inputs.image) return "a network reads images, for which no kernel stands";

@@ -6,6 +6,7 @@
 
 #include "baseline/season.h"
 #include "ick/base/text.h"
+#include "ick/trees/term.h"
 #include "train/roles.h"
 
 namespace ick {
@@ -52,7 +53,7 @@ SumOfProducts spelled_out(const ModelSpec& spec) {
   for (Product& product : sum) {
     for (Call& call : product) {
       if (!call.rest) continue;
-      add_new(call.columns, columns.at(call.id));
+      add_new(call.columns, find_trees(call.name) != nullptr ? spec.trees->columns : columns.at(call.id));
       call.rest = false, call.column_positions.clear();
     }
   }

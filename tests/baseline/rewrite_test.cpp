@@ -57,6 +57,15 @@ TEST(Rewritten, TheTwoHalvesOfAFormula) {
   EXPECT_EQ(why_refused("rbf(a)", "kernels"), "the formula has no network");
 }
 
+TEST(Rewritten, TreesAreNeitherNetworkNorKernel) {
+  EXPECT_EQ(rewritten("boost(a, b) + matern32(lat, lon)", "kernels"), "matern32(lat, lon)");
+  EXPECT_EQ(rewritten("boost(.) + mlp(b) * rbf(date) + cnn(photo)", "network"), "mlp(b) + cnn(photo)");
+  EXPECT_EQ(rewritten("forest(a) + mlp(b)", "network"), "mlp(b)");
+  EXPECT_EQ(rewritten("boost(a, b) + rbf(date)", "mlp"), "mlp(date, a, b)");
+  EXPECT_EQ(rewritten("boost(a) + mlp(b) * periodic(date, period=1y)", "cyclic"), "mlp(b, cycle(date, period=1y))");
+  EXPECT_EQ(why_refused("boost(a) + rbf(b)", "network"), "the formula has no network");
+}
+
 TEST(Rewritten, OneNetworkOnAllColumns) {
   EXPECT_EQ(rewritten("rbf(a) + categorical(site) * periodic(date, period=1y)", "mlp"), "mlp(a, site, date)");
   EXPECT_EQ(why_refused("mlp(a, b)", "mlp"), "the formula is that already");
