@@ -17,7 +17,7 @@ void print_fit(const PredictorFit& fit, const std::string& directory, bool json,
 void print_model(const Predictor& model, const FitReport& report);
 void print_shares(const std::vector<TermShare>& shares, const Predictor& model);
 nlohmann::json fit_json(const Predictor& model, const FitReport& report);
-void print_estimate(const FitEstimate& estimate, bool json);                                                 // stdout
+void print_estimate(const FitEstimate& estimate, bool json);  // stdout
 
 std::string count_text(std::int64_t count, const std::string& word);  // "3 rows"
 // What intervals, or sets of classes, are where rows are too few to calibrate them, and why: "the model's own: 3

@@ -35,9 +35,9 @@ struct FitReport {
   std::optional<Scores> validation, holdout;
   std::optional<ClassScores> class_validation, class_holdout;  // instead, for classes
   std::int64_t epochs = 0, best_epoch = 0;
-  bool polished = false;         // the last layers are those in closed form
+  bool polished = false;               // the last layers are those in closed form
   std::vector<TermShare> term_shares;  // over training rows; empty for classes and what is no sum
-  std::vector<Message> remarks;  // sentences: what was chosen on the way, what looks wrong
+  std::vector<Message> remarks;        // sentences: what was chosen on the way, what looks wrong
   double seconds = 0.0;
   double waiting = 0.0;              // share of the training's seconds in which it stood still for images
   std::vector<EpochRecord> history;  // epochs of this run; those before a fit was resumed are not in it
