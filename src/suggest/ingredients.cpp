@@ -13,6 +13,7 @@ namespace ick::detail {
 namespace {
 
 constexpr int kNetworkWeight = 2;
+constexpr int kTreesWeight = 4;  // they read all columns
 constexpr std::size_t kMostTerms = 4;
 constexpr std::size_t kMostFactors = 2;
 constexpr std::size_t kMostSingles = 4;   // numbers that get a curve each
@@ -71,6 +72,7 @@ class Collector {
       }
     }
     add_numbers();
+    add_trees();
     std::stable_sort(made_.all.begin(), made_.all.end(),
                      [](const Ingredient& a, const Ingredient& b) { return a.weight < b.weight; });
     return std::move(made_);
@@ -97,6 +99,8 @@ class Collector {
 
   void take(const ColumnLook& column, const Call& call, const std::string& text) {
     const std::string columns = join_words(call.columns);
+    const bool of_many_levels = call.name == "categorical" && column.distinct > kMostLevels;
+    if (call.name != "cnn" && !of_many_levels) add_new(for_trees_, call.columns);
     if (call.name == "periodic") {
       const std::string period = print(call.find("period")->values.front());
       if (column.role == ColumnRole::number) numbers_.push_back(&column);
@@ -157,8 +161,16 @@ class Collector {
     for (const ColumnLook* column : numbers_) made_.gaps = made_.gaps || (column->missing > 0 && few_gaps(*column));
   }
 
+  // Of all columns: what a formula with fewer has to beat.
+  void add_trees() {
+    if (for_trees_.size() < 2) return;
+    made_.all.push_back({Role::trees, call_text("boost", for_trees_), "trees of " + join_words(for_trees_), "",
+                         kTreesWeight, /*alone=*/true});
+  }
+
   const TableLook &page_, &plain_;
   Ingredients made_;
+  std::vector<std::string> for_trees_;
   std::vector<const ColumnLook*> numbers_, levels_;
 };
 
@@ -223,6 +235,12 @@ int weight_of(const Ingredients& from, const Structure& structure) {
 bool has_network(const Ingredients& from, const Structure& structure) {
   return std::any_of(structure.begin(), structure.end(), [&](const Term& term) {
     return std::any_of(term.begin(), term.end(), [&](std::size_t each) { return from.all[each].network; });
+  });
+}
+
+bool has_role(const Ingredients& from, const Structure& structure, Role role) {
+  return std::any_of(structure.begin(), structure.end(), [&](const Term& term) {
+    return std::any_of(term.begin(), term.end(), [&](std::size_t each) { return from.all[each].role == role; });
   });
 }
 

@@ -9,7 +9,7 @@
 // What formulas are made of: kernels and networks, each on the columns of one role.
 namespace ick::detail {
 
-enum class Role { season, trend, place, group, numbers, image };
+enum class Role { season, trend, place, group, numbers, image, trees };
 
 struct Ingredient {
   Role role = Role::numbers;
@@ -39,6 +39,7 @@ using Structure = std::vector<Term>;
 
 std::string formula_of(const Ingredients& from, const Structure& structure, bool quick = false);
 std::string meaning_of(const Ingredients& from, const Structure& structure);
+bool has_role(const Ingredients& from, const Structure& structure, Role role);
 int weight_of(const Ingredients& from, const Structure& structure);
 bool has_network(const Ingredients& from, const Structure& structure);
 std::string hints_of(const Ingredients& from, const Structure& structure);  // "" when there are none

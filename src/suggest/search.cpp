@@ -23,9 +23,13 @@ std::vector<std::size_t> complete_by_loss(const std::vector<Trial>& trials, std:
   return order;
 }
 
+// By more than a standard error, or some of them: of few folds, whose own error is uncertain, by as much more as Student's
+// t distribution asks for the same chance, that of one standard deviation of a normal one.
 bool is_better(const Trial& before, const Trial& now, double ratio, double errors = 1.0) {
+  constexpr double kChance = 0.8413;
   const Estimate gain = gain_over(before, now, ratio);
-  return gain.mean > errors * gain.error;
+  const auto folds = static_cast<double>(std::min(before.losses.size(), now.losses.size()));
+  return gain.mean > errors * student_quantile(kChance, folds - 1.0) * gain.error;
 }
 
 // The simplest that the best one is not better than; of equally simple ones the better.
@@ -100,6 +104,11 @@ std::vector<Structure> shortlist(const std::vector<Trial>& trials, const Folding
   };
   add_with_parts(simplest);
   add_with_parts(trials[order.front()].structure);
+  for (const std::size_t i : order) {  // what is no line is more than its linear model says
+    if (!has_network(folding.from, trials[i].structure)) continue;
+    add(trials[i].structure);
+    break;
+  }
   for (const std::size_t i : order) add(trials[i].structure);
   return list;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/stopwatch.h"
 #include "division.h"
@@ -27,8 +28,8 @@ constexpr std::int64_t kMostRowsOfFits = 2000;  // of the search: structure show
 constexpr std::int64_t kMostRowsAtLast = 5000;  // learned from, and scored, at last
 constexpr double kScreenShare = 0.3;            // of the budget: linear models
 constexpr double kSearchShare = 0.65;           // of the budget: these and fits in folds; the rest is for the last fits
-constexpr std::int64_t kFirstFolds = 2;         // in which all formulas worth a fit are fitted
-constexpr std::size_t kKept = 3;                // formulas besides the most promising that are fitted in all folds
+constexpr std::size_t kKept = 4;                // formulas that are fitted in all folds
+constexpr std::int64_t kFewestFolds = 2;        // whose scores tell formulas from each other
 constexpr double kSure = 0.01;                  // P of a gain as large as that of the first formula without one
 constexpr std::int64_t kImageEpochs = 10;       // of the search
 
@@ -93,7 +94,6 @@ class Suggesting {
     learned_ = select_rows(seen, some_of_seen());
     plan_ = search_folds(learned_, target_, division_.rule, options_);
     made_.rule = division_.rule, made_.reason = division_.reason, made_.left_out = from_.left_out;
-    made_.folds = std::ssize(plan_.folds);
     made_.rows = std::ssize(division_.seen), made_.unseen_rows = std::ssize(division_.unseen);
     made_.fitted_rows = learned_.rows;
     made_.fill_gaps = from_.gaps;
@@ -147,11 +147,7 @@ class Suggesting {
     return {formula_of(from_, structure, quick), o, 0.0};
   }
 
-  bool reads_images(const Structure& structure) const {
-    return std::any_of(structure.begin(), structure.end(), [&](const Term& term) {
-      return std::any_of(term.begin(), term.end(), [&](std::size_t i) { return from_.all[i].role == Role::image; });
-    });
-  }
+  bool reads_images(const Structure& structure) const { return has_role(from_, structure, Role::image); }
 
   void check_cancelled() const {
     if (control_.cancelled && control_.cancelled()) throw Interrupted("the search was cancelled");
@@ -207,8 +203,8 @@ class Suggesting {
     return indicators;
   }
 
-  // Linear models of all steps, then fits of the formulas that these make look best; those with images, of which a linear
-  // model can say nothing, are fitted, too.
+  // Linear models of all steps, then fits of the formulas that these make look best. Those with images or trees, of which a
+  // linear model can say nothing, are fitted, too; trees beside kernels only, where they take turns.
   void search_formulas() {
     const Folding folding{from_, std::ssize(plan_.folds), plan_.ratio};
     const Screen screen(from_, learned_, screened_target(), plan_.folds, options_.seed);
@@ -226,17 +222,20 @@ class Suggesting {
     const std::vector<Structure> list = shortlist(screened, folding);
     for (const Structure& each : list) trials_.push_back({each, {}, {}});
     for (std::size_t i = 0; i < from_.all.size(); ++i) {
-      if (from_.all[i].role != Role::image) continue;
+      const Role role = from_.all[i].role;
+      if (role != Role::image && role != Role::trees) continue;
       trials_.push_back({{{i}}, {}, {}});
-      if (!list.empty()) trials_.push_back({with_term(list.front(), {i}), {}, {}});
+      const bool beside = !list.empty() && (role == Role::image || !has_network(from_, list.front()));
+      if (beside) trials_.push_back({with_term(list.front(), {i}), {}, {}});
     }
     fit_in_folds();
     for (const Trial& trial : trials_) {
       made_.trials.push_back({trial.structure.empty() ? from_.target + " ~ mean" : formula_of(from_, trial.structure),
                               trial.losses, trial.failure, trial.seconds});
     }
+    for (Trial& trial : trials_) trial.losses.resize(std::min(std::ssize(trial.losses), made_.folds));
     made_.mean = mean_over_folds(trials_.front().losses, plan_.ratio);
-    three_ = choose_three(trials_, folding);
+    three_ = choose_three(trials_, {from_, made_.folds, plan_.ratio});
   }
 
   static Structure with_term(Structure structure, Term term) {
@@ -245,30 +244,33 @@ class Suggesting {
     return structure;
   }
 
-  // The most promising one in all folds, so that there is one whatever the time; the others in the first folds, and the
-  // best of them in the rest.
+  // All in the first fold, the better half in the second, the best few in the others, a fold at a time: when the time is up
+  // some formulas have the same folds behind them, which then count.
   void fit_in_folds() {
-    const std::int64_t folds = std::ssize(plan_.folds), first = std::min(kFirstFolds, folds);
-    std::vector<std::size_t> sure, others, kept;  // the mean is the first trial
-    for (std::size_t i = 0; i < trials_.size(); ++i) (i < 2 ? sure : others).push_back(i);
-    evaluate(sure, 0, folds);
-    evaluate(others, 0, first);
-    for (const std::size_t i : others) {
-      if (is_complete(trials_[i], first)) kept.push_back(i);
+    const std::int64_t folds = std::ssize(plan_.folds);
+    evaluate({0}, 0, folds);  // the mean
+    if (!trials_.front().failure.empty()) {
+      throw DataError("the mean of \"" + target_ + "\" could not be scored: " + trials_.front().failure);
     }
-    std::stable_sort(kept.begin(), kept.end(),
-                     [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
-    kept.resize(std::min(kept.size(), kKept));
-    evaluate(kept, first, folds);
+    std::vector<std::size_t> stay(trials_.size() - 1);
+    std::iota(stay.begin(), stay.end(), std::size_t{1});
+    for (std::int64_t fold = 0; fold < folds; ++fold) {
+      evaluate(stay, fold, fold + 1);
+      std::erase_if(stay, [&](std::size_t i) { return !is_complete(trials_[i], fold + 1); });
+      std::stable_sort(stay.begin(), stay.end(),
+                       [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
+      const std::size_t most = fold == 0 ? std::max(kKept, trials_.size() / 2) : kKept;
+      stay.resize(std::min(stay.size(), most));
+      if (stay.empty()) break;
+      made_.folds = fold + 1;
+    }
     made_.finished = !search_is_over();
-    const Trial& mean = trials_.front();
-    if (!mean.failure.empty()) throw DataError("the mean of \"" + target_ + "\" could not be scored: " + mean.failure);
-    const bool any =
-        std::any_of(trials_.begin() + 1, trials_.end(), [&](const Trial& trial) { return is_complete(trial, folds); });
-    if (is_complete(mean, folds) && (any || made_.finished)) return;
+    const bool none =
+        std::all_of(trials_.begin() + 1, trials_.end(), [](const Trial& trial) { return !trial.failure.empty(); });
+    if (none) made_.folds = folds;
+    if (made_.folds >= kFewestFolds) return;
     throw UsageError(setting("budget", number_text(options_.budget)) + ": too few seconds to score one formula in " +
-                     std::to_string(folds) + " folds of " + std::to_string(learned_.rows) +
-                     " rows; give more, or fewer " + setting("folds"));
+                     std::to_string(kFewestFolds) + " folds of " + std::to_string(learned_.rows) + " rows; give more");
   }
 
   // The rows set apart: the mean and the first formula whatever it takes, the others in the time that is left.

@@ -54,7 +54,7 @@ TEST(Ingredients, OfEachRole) {
   EXPECT_EQ(texts_of(from),
             (Strings{"periodic(date, period=1y)", "matern32(date)", "linear(date)", "periodic(date, period=1w)",
                      "categorical(site)", "matern32(lat, lon, sphere)", "linear(wind, temp)", "rbf(wind)", "rbf(temp)",
-                     "mlp(wind, temp)", "mlp(wind, temp, site)"}));
+                     "mlp(wind, temp)", "mlp(wind, temp, site)", "boost(date, wind, temp, site, lat, lon)"}));
   EXPECT_EQ(from.all[0].hint, "1y explains 45% of the variance in the spectrum");
   EXPECT_EQ(from.all[3].hint, "");
   EXPECT_EQ(from.left_out, (Strings{"pm10 (suspected leak)", "row (identifier)"}));

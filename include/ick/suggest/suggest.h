@@ -98,7 +98,7 @@ struct Suggestions {
   std::string score;
   FoldRule rule;
   std::string reason;  // why this rule
-  std::int64_t folds = 0;
+  std::int64_t folds = 0;             // that count: fewer than asked for when the time was up before
   std::int64_t rows = 0;              // that the search saw
   std::int64_t fitted_rows = 0;       // that each of its fits chose from: fewer in a large table
   std::int64_t unseen_rows = 0;       // set apart before
