@@ -11,7 +11,7 @@ namespace ick::detail {
 
 using Columns = std::vector<std::vector<double>>;  // [function][row]
 
-// Squares of the functions add up to one at a row on average. None for what has no such functions: images.
+// Squares of the functions add up to one at a row on average. None for what has no such functions: images, trees.
 //   periodic   1, cos(2 pi h t / P) / h and sin(2 pi h t / P) / h, h = 1, 2, 3
 //   linear     x standardised
 //   categorical  one for each level

@@ -24,14 +24,16 @@ std::vector<std::string> suggest_score_names() { return loss_names(); }
 
 namespace {
 
-constexpr std::int64_t kMostRowsOfFits = 2000;  // of the search: structure shows in fewer rows than parameters do
+constexpr std::int64_t kMostRowsOfFits = 1200;  // of the search: structure shows in fewer rows than parameters do
 constexpr std::int64_t kMostRowsAtLast = 5000;  // learned from, and scored, at last
-constexpr double kScreenShare = 0.3;            // of the budget: linear models
-constexpr double kSearchShare = 0.65;           // of the budget: these and fits in folds; the rest is for the last fits
-constexpr std::size_t kKept = 4;                // formulas that are fitted in all folds
-constexpr std::int64_t kFewestFolds = 2;        // whose scores tell formulas from each other
-constexpr double kSure = 0.01;                  // P of a gain as large as that of the first formula without one
-constexpr std::int64_t kImageEpochs = 10;       // of the search
+// Of the budget, until linear models and all fits in folds must have ended; the rest is for the last fits.
+constexpr double kScreenShare = 0.2, kSearchShare = 0.7;
+// And until fits in the first fold, in the second, and in the others; then once more for formulas that were too slow.
+constexpr double kShares[2][3] = {{0.37, 0.43, 0.5}, {0.62, 0.66, kSearchShare}};
+constexpr std::size_t kKept = 4;           // formulas that are fitted in all folds
+constexpr std::int64_t kFewestFolds = 2;   // whose scores tell formulas from each other
+constexpr double kSure = 0.01;             // P of a gain as large as that of the first formula without one
+constexpr std::int64_t kImageEpochs = 10;  // of the search
 
 std::vector<SuggestOutcome> one_by_one(std::span<const SuggestTask> tasks, const std::function<bool()>& over) {
   std::vector<SuggestOutcome> outcomes(tasks.size());
@@ -138,7 +140,7 @@ class Suggesting {
       o.inputs = NumberInputs::standard;
       o.neighbours = Neighbours::no;
       if (has_network(from_, structure)) {
-        o.warm_start = o.polish = false;  // nine tenths of the time, for a hundredth of the score
+        o.warm_start = o.polish = false;  // most of the time, for little of the score
       } else if (likelihood_ == "gaussian") {
         o.posterior = "neighbours";
       }
@@ -153,9 +155,8 @@ class Suggesting {
     if (control_.cancelled && control_.cancelled()) throw Interrupted("the search was cancelled");
   }
 
-  bool search_is_over() const { return watch_.seconds() > kSearchShare * options_.budget; }
-
-  void evaluate(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last) {
+  // Some trials in folds from the first to before the last, until that share of the budget is gone.
+  void evaluate(const std::vector<std::size_t>& some, std::int64_t first, std::int64_t last, double share) {
     std::vector<FoldedFit> fits;
     fits.reserve(some.size());
     std::vector<SuggestTask> tasks;
@@ -167,8 +168,9 @@ class Suggesting {
         trial_of.push_back(trial);
       }
     }
-    const std::vector<SuggestOutcome> outcomes =
-        control_.run(tasks, [&] { return search_is_over() || (control_.cancelled && control_.cancelled()); });
+    const std::vector<SuggestOutcome> outcomes = control_.run(tasks, [&] {
+      return watch_.seconds() > share * options_.budget || (control_.cancelled && control_.cancelled());
+    });
     check_cancelled();
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       Trial& trial = trials_[trial_of[i]];
@@ -220,11 +222,17 @@ class Suggesting {
     made_.screened = std::ssize(screened) - 1;
     trials_ = {{{}, {}, {}}};
     const std::vector<Structure> list = shortlist(screened, folding);
+    const auto add_alone = [&](Role role) {
+      for (std::size_t i = 0; i < from_.all.size(); ++i) {
+        if (from_.all[i].role == role) trials_.push_back({{{i}}, {}, {}});
+      }
+    };
+    add_alone(Role::trees);  // the quickest of all
     for (const Structure& each : list) trials_.push_back({each, {}, {}});
+    add_alone(Role::image);
     for (std::size_t i = 0; i < from_.all.size(); ++i) {
       const Role role = from_.all[i].role;
       if (role != Role::image && role != Role::trees) continue;
-      trials_.push_back({{{i}}, {}, {}});
       const bool beside = !list.empty() && (role == Role::image || !has_network(from_, list.front()));
       if (beside) trials_.push_back({with_term(list.front(), {i}), {}, {}});
     }
@@ -244,27 +252,31 @@ class Suggesting {
     return structure;
   }
 
-  // All in the first fold, the better half in the second, the best few in the others, a fold at a time: when the time is up
-  // some formulas have the same folds behind them, which then count.
+  // All in the first fold, the better half in the second, the best few in the others, a fold at a time. Who is too slow for
+  // a fold's share of the time has a second chance in the time that is left; when all of it is gone some formulas have the
+  // same folds behind them, which count.
   void fit_in_folds() {
     const std::int64_t folds = std::ssize(plan_.folds);
-    evaluate({0}, 0, folds);  // the mean
+    evaluate({0}, 0, folds, kSearchShare);  // the mean
     if (!trials_.front().failure.empty()) {
       throw DataError("the mean of \"" + target_ + "\" could not be scored: " + trials_.front().failure);
     }
-    std::vector<std::size_t> stay(trials_.size() - 1);
-    std::iota(stay.begin(), stay.end(), std::size_t{1});
-    for (std::int64_t fold = 0; fold < folds; ++fold) {
-      evaluate(stay, fold, fold + 1);
-      std::erase_if(stay, [&](std::size_t i) { return !is_complete(trials_[i], fold + 1); });
-      std::stable_sort(stay.begin(), stay.end(),
-                       [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
-      const std::size_t most = fold == 0 ? std::max(kKept, trials_.size() / 2) : kKept;
-      stay.resize(std::min(stay.size(), most));
-      if (stay.empty()) break;
-      made_.folds = fold + 1;
+    for (const auto& shares : kShares) {
+      std::vector<std::size_t> stay;
+      for (std::size_t i = 1; i < trials_.size(); ++i) {
+        if (trials_[i].losses.empty() && trials_[i].failure.empty()) stay.push_back(i);
+      }
+      for (std::int64_t fold = 0; fold < folds && !stay.empty(); ++fold) {
+        evaluate(stay, fold, fold + 1, shares[std::min<std::int64_t>(fold, 2)]);
+        std::erase_if(stay, [&](std::size_t i) { return !is_complete(trials_[i], fold + 1); });
+        std::stable_sort(stay.begin(), stay.end(),
+                         [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
+        if (!stay.empty()) made_.folds = std::max(made_.folds, fold + 1);
+        stay.resize(std::min(stay.size(), fold == 0 ? std::max(kKept, trials_.size() / 2) : kKept));
+      }
     }
-    made_.finished = !search_is_over();
+    made_.finished = std::none_of(trials_.begin(), trials_.end(),
+                                  [](const Trial& trial) { return trial.losses.empty() && trial.failure.empty(); });
     const bool none =
         std::all_of(trials_.begin() + 1, trials_.end(), [](const Trial& trial) { return !trial.failure.empty(); });
     if (none) made_.folds = folds;
