@@ -69,6 +69,8 @@ class NeighbourProcess {
     at::Tensor features, y;  // (B, F + 1), (B)
     double log_d = 0.0;      // sum of log d
   };
+  // Rows of a table by their numbers; of -1, where there is none and its weight is zero, the first.
+  static at::Tensor rows_at(const at::Tensor& all, const std::vector<std::int64_t>& rows);
   void prepare();
   // Takes rows in, in the order they have, behind those there are.
   void take(const at::Tensor& x, const at::Tensor& y, const at::Tensor& noise_variance,
