@@ -149,7 +149,14 @@ class Splitter {
     if (split_.kind == Kind::condition) apart = condition();
     const auto count = static_cast<std::size_t>(std::count(apart.begin(), apart.end(), true));
     if (count == 0) throw DataError(place_ + "sets no row apart of " + std::to_string(count_));
-    if (count == count_) throw DataError(place_ + "sets every row apart and leaves none");
+    if (count == count_) {
+      const bool whole = split_.kind == Kind::group || split_.kind == Kind::block;
+      throw DataError(place_ + "sets every row apart and leaves none" +
+                      (whole
+                           ? ", because " + join_words(split_.columns) + (split_.columns.size() > 1 ? " are" : " is") +
+                                 " the same in all of them; set rows apart in another way, as with random=20%"
+                           : ""));
+    }
     return apart;
   }
 

@@ -237,7 +237,9 @@ TEST(Split, RefusesWhatCannotBe) {
   table.columns.erase(table.columns.begin());
   EXPECT_EQ(refusal("last=20%"), "split \"last=20%\": the table has no column of times; write last(column)=20%");
   table.columns[0].values = std::vector<double>(200, 2.0);
-  EXPECT_EQ(refusal("group(station)=20%"), "split \"group(station)=20%\": sets every row apart and leaves none");
+  EXPECT_EQ(refusal("group(station)=20%"),
+            "split \"group(station)=20%\": sets every row apart and leaves none, because station is the same in all of "
+            "them; set rows apart in another way, as with random=20%");
   EXPECT_EQ(refusal("last(lat)=20%"), "");
 }
 
