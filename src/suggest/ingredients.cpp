@@ -244,6 +244,21 @@ bool has_role(const Ingredients& from, const Structure& structure, Role role) {
   });
 }
 
+Structure with_networks(const Ingredients& from, const Structure& structure) {
+  const auto is_network = [](const Ingredient& each) { return each.role == Role::numbers && each.network; };
+  const auto network = std::find_if(from.all.begin(), from.all.end(), is_network);
+  if (network == from.all.end()) return structure;
+  Structure made;
+  for (Term term : structure) {
+    for (std::size_t& each : term) {
+      if (from.all[each].role == Role::numbers) each = static_cast<std::size_t>(network - from.all.begin());
+    }
+    std::sort(term.begin(), term.end());
+    if (!holds(made, term)) made.push_back(term);
+  }
+  return in_order(std::move(made));
+}
+
 std::string hints_of(const Ingredients& from, const Structure& structure) {
   std::vector<std::string> hints;
   for (const Term& term : structure) {

@@ -42,6 +42,8 @@ std::string meaning_of(const Ingredients& from, const Structure& structure);
 bool has_role(const Ingredients& from, const Structure& structure, Role role);
 int weight_of(const Ingredients& from, const Structure& structure);
 bool has_network(const Ingredients& from, const Structure& structure);
+// The same with a network of the numbers in place of lines and curves in them.
+Structure with_networks(const Ingredients& from, const Structure& structure);
 std::string hints_of(const Ingredients& from, const Structure& structure);  // "" when there are none
 
 // Formulas one step from this one: a term more, a factor more, a product taken apart. From the mean: each ingredient,

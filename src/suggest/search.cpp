@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kBeam = 2;       // formulas from which steps are made
 constexpr double kWorthMore = 0.5;     // standard errors that a round must gain for another one
-constexpr std::size_t kLongList = 8;   // formulas that are worth a fit
+constexpr std::size_t kLongList = 10;  // formulas that are worth a fit
 constexpr std::size_t kShortList = 3;  // when none seems better than the mean
 
 std::vector<std::size_t> complete_by_loss(const std::vector<Trial>& trials, std::int64_t folds) {
@@ -102,13 +102,13 @@ std::vector<Structure> shortlist(const std::vector<Trial>& trials, const Folding
       add(less);
     }
   };
+  const Structure& best = trials[order.front()].structure;
+  add(simplest);
+  add_with_parts(with_networks(folding.from, simplest));
   add_with_parts(simplest);
-  add_with_parts(trials[order.front()].structure);
-  for (const std::size_t i : order) {  // what is no line is more than its linear model says
-    if (!has_network(folding.from, trials[i].structure)) continue;
-    add(trials[i].structure);
-    break;
-  }
+  add(best);
+  add(with_networks(folding.from, best));
+  add_with_parts(best);
   for (const std::size_t i : order) add(trials[i].structure);
   return list;
 }

@@ -37,8 +37,8 @@ std::vector<Trial> search(const Folding& folding, const std::function<std::vecto
                           const std::function<bool()>& over);
 
 // Formulas that are worth a fit, the most promising first: the simplest within one standard error of the best and the
-// best, each also without one of its terms, the best with a network, then the next best. Few when none is better than the
-// mean.
+// best, each also without one of its terms and with a network in place of lines and curves, of which a linear model says
+// little, then the next best. Few when none is better than the mean.
 std::vector<Structure> shortlist(const std::vector<Trial>& trials, const Folding& folding);
 
 // Up to three formulas, as places in `trials`, the first of which is the mean; none when the mean is within one standard

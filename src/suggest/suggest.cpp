@@ -228,6 +228,7 @@ class Suggesting {
       }
     };
     add_alone(Role::trees);  // the quickest of all
+    favourite_ = trials_.size();
     for (const Structure& each : list) trials_.push_back({each, {}, {}});
     add_alone(Role::image);
     for (std::size_t i = 0; i < from_.all.size(); ++i) {
@@ -272,7 +273,13 @@ class Suggesting {
         std::stable_sort(stay.begin(), stay.end(),
                          [&](std::size_t a, std::size_t b) { return mean_loss(trials_[a]) < mean_loss(trials_[b]); });
         if (!stay.empty()) made_.folds = std::max(made_.folds, fold + 1);
-        stay.resize(std::min(stay.size(), fold == 0 ? std::max(kKept, trials_.size() / 2) : kKept));
+        const std::size_t most = std::min(stay.size(), fold == 0 ? std::max(kKept, trials_.size() / 2) : kKept);
+        const auto favourite =
+            std::find(stay.begin(), stay.end(), favourite_);  // simple, and stays whoever is before it
+        if (favourite >= stay.begin() + static_cast<std::ptrdiff_t>(most) && favourite != stay.end()) {
+          std::iter_swap(favourite, stay.begin() + static_cast<std::ptrdiff_t>(most) - 1);
+        }
+        stay.resize(most);
       }
     }
     made_.finished = std::none_of(trials_.begin(), trials_.end(),
@@ -388,6 +395,7 @@ class Suggesting {
   std::string likelihood_;
   const LossKind* loss_ = nullptr;
   std::vector<Trial> trials_;  // by fits; the first is the mean
+  std::size_t favourite_ = 0;  // the most promising one by linear models
   std::vector<std::size_t> three_;
 };
 
