@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
+#include "cli/fold_json.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
@@ -65,8 +66,8 @@ Json curve_json(const Effect& effect, const Predictor& model) {
     const bool number = effect.levels.empty() && effect.type != ColumnType::time;
     json["curve"].push_back({{"at", number ? Json(effect.at[k]) : Json(point_text(effect, k))},
                              {"effect", effect.mean[k]},
-                             {"lower", effect.lower[k]},
-                             {"upper", effect.upper[k]}});
+                             {"lower", finite_json(effect.lower[k])},
+                             {"upper", finite_json(effect.upper[k])}});
   }
   return json;
 }
@@ -86,8 +87,9 @@ int print_curves(const EffectsRequest& request, const Predictor& model, const Ta
   fmt::print("column,at,effect,lower,upper\n");
   for (const Effect& effect : effects) {
     for (std::size_t k = 0; k < effect.mean.size(); ++k) {
-      fmt::print("{},{},{:.6g},{:.6g},{:.6g}\n", csv_cell(effect.column, ','), csv_cell(point_text(effect, k), ','),
-                 effect.mean[k], effect.lower[k], effect.upper[k]);
+      const auto number = [](double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : ""; };
+      fmt::print("{},{},{},{},{}\n", csv_cell(effect.column, ','), csv_cell(point_text(effect, k), ','),
+                 number(effect.mean[k]), number(effect.lower[k]), number(effect.upper[k]));
     }
     fmt::print(stderr, "{}: {}\n", effect.column, kind_text(effect));
   }

@@ -171,6 +171,9 @@ int run_fit(FitRequest request, const CLI::App& app) {
     const bool is_kept = std::filesystem::exists(kept.path());  // not of a baseline, which takes seconds
     if (first) fmt::print(stderr, "ick: {}{}\n", stop.what(), is_kept ? "; to resume: " + resume : "");
     return 130;
+  } catch (const NumericError&) {  // would end there again
+    if (!resumed) kept.remove();
+    throw;
   } catch (...) {
     // One that holds no work is of no use; one that does is worth keeping when, say, the disk was full.
     if (phase == "start" && !resumed) kept.remove();

@@ -31,6 +31,10 @@ nlohmann::json read_json(const std::string& path) {
 }  // namespace
 
 void KeptFolds::check_place(const std::string& folder) {
+  const fs::path out = fs::path(folder).replace_extension();  // without .partial
+  if (fs::is_directory(out)) {
+    throw UsageError(setting("out", out.string()) + ": that is a folder; the name of a file was expected");
+  }
   if (fs::exists(fs::symlink_status(folder))) {
     throw UsageError("\"" + folder + "\" is there already, of a run that was interrupted; go on with it by " +
                      setting("resume", folder) + ", or remove it");

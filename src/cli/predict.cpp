@@ -358,7 +358,7 @@ int run_predict(const PredictRequest& request) {
   }
   if (request.wanted.components) {
     for (const ComponentName& each : model.component_names()) fmt::print(stderr, "{}: {}\n", each.path, each.text);
-    fmt::print(stderr, "they and constant add up to {}\n", model.component_scale());
+    fmt::print(stderr, "they and constant add up to the mean of {}\n", model.component_scale());
   }
   if (request.wanted.support && sources.empty()) {
     fmt::print(stderr, "no column of support: {}\n",

@@ -78,10 +78,11 @@ class SuggestProcesses {
 };
 
 std::string fit_command(const SuggestRequest& request, const Suggestions& found, const Suggestion& each) {
+  const auto number = &each - found.suggested.data() + 1;
   std::string command = "ick fit " + quoted(request.data) + " " + quoted(each.formula);
   if (found.fill_gaps) command += " --gaps fill";
   for (const std::string& type : request.reading.types) command += " --type " + quoted(type);
-  return command + " --out " + quoted(found.target + ".model");
+  return command + " --out " + quoted(fmt::format("{}{}.model", found.target, number));
 }
 
 Json suggestions_json(const SuggestRequest& request, const Suggestions& found) {

@@ -11,6 +11,7 @@
 #include "ick/base/text.h"
 #include "ick/base/unit.h"
 #include "ick/fit/fit.h"
+#include "ick/trees/term.h"
 
 namespace ick {
 
@@ -39,11 +40,24 @@ struct Asked {
       throw UsageError("a comparison needs a formula, as in y ~ mlp(a) * periodic(date, period=1y)");
   }
 
-  // All that any of them reads: the sum of their terms.
+  // All that any of them reads: the sum of their terms, with one term of trees for the columns of all trees.
   Formula together() const {
     if (formulas.size() == 1) return formulas.front();
     SumOfProducts sum;
-    for (const FitPlan& plan : plans) std::ranges::copy(spelled_out(plan.spec), std::back_inserter(sum));
+    std::optional<Call> trees;
+    for (const FitPlan& plan : plans) {
+      for (const Product& product : spelled_out(plan.spec)) {
+        const Call& first = product.front();
+        if (find_trees(first.name) == nullptr) {
+          sum.push_back(product);
+        } else if (trees) {
+          add_new(trees->columns, first.columns);
+        } else {
+          trees = first;
+        }
+      }
+    }
+    if (trees) trees->column_positions.clear(), sum.push_back({*trees});
     return with_right(formulas.front(), sum);
   }
 

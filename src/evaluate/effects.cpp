@@ -152,6 +152,10 @@ void add_band(const std::vector<std::vector<double>>& curves, double level, Effe
     std::vector<double> values;
     for (const std::vector<double>& curve : curves) values.push_back(curve[k]);
     std::sort(values.begin(), values.end());
+    if (!(values.front() < values.back())) {  // one function: nothing is known of what is not
+      effect.lower.push_back(std::nan("")), effect.upper.push_back(std::nan(""));
+      continue;
+    }
     const double centre = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     effect.lower.push_back(effect.mean[k] + sample_quantile(values, 0.5 * (1.0 - level)) - centre);
     effect.upper.push_back(effect.mean[k] + sample_quantile(values, 0.5 * (1.0 + level)) - centre);

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
+#include "train/roles.h"
 
 namespace ick {
 
@@ -88,6 +90,26 @@ bool looks_wrong(const FunctionPosterior& posterior, const Likelihood& likelihoo
   return is_wild(posterior, likelihood, training, seed);
 }
 
+namespace {
+
+// A season or a line of anything: it has values beyond the rows.
+bool reaches_forward(const ModelSpec& spec) {
+  bool found = false;
+  each_kernel(spec, [&](const KernelSpec& kernel) {
+    found = found || contains(std::vector<std::string>{"periodic", "linear", "polynomial", "cosine"}, kernel.name);
+  });
+  for (const TermSpec& term : spec.terms) {
+    for (const NetworkSpec& network : term.networks) {
+      const NetworkPlan& read = network.inputs;
+      const auto has_cycles = [](const TreesPlan& trees) { return !trees.cycles.empty(); };
+      found = found || !read.cycles.empty() || std::any_of(read.trees.begin(), read.trees.end(), has_cycles);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<Message> odd_things(const Table& table, const FitPlan& plan, const Stage& stage, const Fit& fit) {
   const at::NoGradGuard no_grad;
   std::vector<Message> sentences;
@@ -98,10 +120,13 @@ std::vector<Message> odd_things(const Table& table, const FitPlan& plan, const S
     sentences.push_back(
         "validation rows are predicted worse than by the mean of the training rows (R2 " +
         fmt::format("{:.2f}", found->r2) + "): " +
-        (future ? "the formula has nothing that reaches into the future (periodic or linear kernels do), or " +
-                      setting("validation") + " should set rows apart in the way in which they will be predicted"
-                : "its columns may have nothing to do with the target, or " + setting("validation") +
-                      " should set rows apart in the way in which they will be predicted"));
+        (future && !reaches_forward(plan.spec)
+             ? "the formula has nothing that reaches into the future (periodic or linear kernels do), or " +
+                   setting("validation") + " should set rows apart in the way in which they will be predicted"
+         : future ? "what was learned before does not hold in the latest rows, or " + setting("validation") +
+                        " should set rows apart in the way in which they will be predicted"
+                  : "its columns may have nothing to do with the target, or " + setting("validation") +
+                        " should set rows apart in the way in which they will be predicted"));
   } else if (found && future) {
     const std::string column = time_column_of(table, split);
     for (const ParameterValue& each : model.parameters()) {

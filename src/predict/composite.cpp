@@ -229,6 +229,19 @@ std::vector<std::vector<double>> CompositePredictor::draw(const Table& given, co
   return all;
 }
 
+namespace {
+
+// Moves offsets (n) from the last component to one of their own.
+void take_offset(const at::Tensor& offset, Components& components) {
+  const std::vector<double> known = to_vector(offset);
+  std::vector<double>& trees = components.mean.back();
+  for (std::size_t i = 0; i < known.size(); ++i) trees[i] -= known[i];
+  components.mean.push_back(known);
+  components.sd.push_back(std::vector<double>(known.size(), 0.0));
+}
+
+}  // namespace
+
 Prediction CompositePredictor::predict(const Table& given, const PredictOptions& wanted, EncodingNotes* notes) const {
   std::optional<Table> made;
   const Table& table = readable(given, made, notes);
@@ -255,6 +268,10 @@ Prediction CompositePredictor::predict(const Table& given, const PredictOptions&
   }
   if (wanted.components) {
     p.components = components_of(some, function);
+    if (trees != nullptr && trees->encoder.offset) {  // trees stand in one column with it
+      const Dataset first = encode(given, lenient(trees->encoder), false);
+      take_offset(first.row_offset().index_select(0, index) * trees->encoder.target_scaling.sd, p.components);
+    }
     const auto of_all = [&](std::vector<double>& values) { values = to_vector(all(at::tensor(values, at::kDouble))); };
     for (auto* each : {&p.components.mean, &p.components.sd}) {
       for (std::vector<double>& values : *each) of_all(values);
@@ -277,11 +294,10 @@ std::vector<ComponentName> CompositePredictor::component_names() const {
   for (const TermSpec& term : spec().terms) {
     names.push_back({"term" + std::to_string(names.size() + 1), print(term)});
   }
-  if (trees != nullptr) {  // with the formula's offset(...), where there is one
-    names.push_back({"trees", spec().trees->text});
-  } else if (encoder.offset) {
-    const std::string& column = encoder.offset->info.name;
-    names.push_back({"offset", "offset(" + transformed(*find_transform(encoder.offset->transform), column) + ")"});
+  if (trees != nullptr) names.push_back({"trees", spec().trees->text});
+  if (const std::optional<RowColumn>& offset = trees != nullptr ? trees->encoder.offset : encoder.offset) {
+    const std::string& column = offset->info.name;
+    names.push_back({"offset", "offset(" + transformed(*find_transform(offset->transform), column) + ")"});
   }
   return names;
 }

@@ -363,8 +363,18 @@ class Suggesting {
     const std::string label(score_kind(made_.score).label), unseen = std::to_string(made_.unseen_rows) + " rows";
     const std::int64_t tried = made_.screened;
     if (made_.suggested.empty()) {
-      made_.verdict = fmt::format(
-          "nothing found beyond the mean: of {} formulas none is better in folds by more than a standard error", tried);
+      const auto fitted =
+          std::count_if(trials_.begin() + 1, trials_.end(), [](const Trial& trial) { return !trial.losses.empty(); });
+      made_.verdict =
+          made_.finished
+              ? fmt::format(
+                    "nothing found beyond the mean: of {} formulas none is better in folds by more than a "
+                    "standard error",
+                    tried)
+              : fmt::format(
+                    "nothing found beyond the mean before the time was over: of {} formulas {} were fitted; a "
+                    "longer {} may find more",
+                    tried, fitted, setting("budget"));
       return;
     }
     const Suggestion& first = made_.suggested.front();

@@ -43,7 +43,9 @@ at::Tensor calendar_of(const Table& table, const Encoder& encoder, const std::ve
 
 // A full hour is no exact share of a day: without rounding some would fall before it.
 at::Tensor tree_values(const Dataset& rows, const at::Tensor& calendar) {
-  std::vector<at::Tensor> columns = {rows.networks[0]};
+  // What float32 cannot hold is larger than all else, which is all that trees know of it.
+  constexpr double kLargest = 3e38;
+  std::vector<at::Tensor> columns = {rows.networks[0].clamp(-kLargest, kLargest)};
   for (std::int64_t k = 0; k < calendar.size(0); ++k) {
     const double* const of = calendar.data_ptr<double>() + 2 * k;
     const at::Tensor turns = rows.x.select(1, static_cast<std::int64_t>(of[0])) / of[1];

@@ -83,7 +83,7 @@ class Threads(FolderCase):
             self.assertAlmostEqual(sum(parts), float(row["mean"]), delta=1e-8 * max(map(abs, parts)))  # ten digits shown
             self.assertGreaterEqual(float(row["term2_sd"]), 0)
         self.assertIn("term1: mlp(x, z, layers=8) * rbf(date)\n", result.stderr)
-        self.assertIn("they and constant add up to y\n", result.stderr)
+        self.assertIn("they and constant add up to the mean of y\n", result.stderr)
 
     def test_what_is_no_sum_has_no_components(self):
         self.run_ick("fit", "t.csv", "y ~ mlp(x)", "--model", "mean", "--out", "baseline", "--progress", "none")

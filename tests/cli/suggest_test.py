@@ -56,7 +56,7 @@ class Suggest(FolderCase):
             self.assertIn(each["command"], page)
         self.assertTrue(page.endswith(found["verdict"] + "\n"))
         self.run_ick(*shlex.split(first["command"])[1:], "--progress", "none")
-        self.assertTrue((self.folder / "y.model").is_dir())
+        self.assertTrue((self.folder / "y1.model").is_dir())
 
     def test_nothing_in_noise(self):
         found = self.suggest("noise.csv", "y")

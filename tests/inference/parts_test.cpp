@@ -113,5 +113,24 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{"y ~ mlp(u, s) * rbf(t)", "ensemble"}, std::pair{"y ~ mlp(u, s) * rbf(t)", "laplace"}),
     [](const auto& each) { return std::string(each.param.second) + std::to_string(each.index); });
 
+// Trees and an offset stand in one column before other terms; as parts each has its own.
+TEST(Parts, OfTreesAndAnOffsetStandApart) {
+  const Table table = generic_table(120);
+  const Fit fit = fit_model(table, parse_formula("y ~ boost(a, b, rounds=20) + linear(t) + offset(u)"), {});
+  const std::vector<ComponentName> names = fit.model.component_names();
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_EQ(names[1].text, "boost(a, b, rounds=20)");
+  EXPECT_EQ(names[2].text, "offset(u)");
+  PredictOptions wanted;
+  wanted.components = true;
+  const Prediction p = fit.model.predict(table, wanted);
+  const Numbers& u = table.column("u").values;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    EXPECT_NEAR(p.components.mean[2][i], u[i], 1e-9);
+    const double sum = p.components.mean[0][i] + p.components.mean[1][i] + u[i] + p.components.constant[i];
+    EXPECT_NEAR(sum, p.mean[i], 1e-9);
+  }
+}
+
 }  // namespace
 }  // namespace ick
