@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "baseline/process_kernel.h"
 #include "baseline/sparse_process.h"
@@ -40,9 +42,14 @@ struct ProcessNoise {
 };
 ProcessNoise noise_of_rows(const Dataset& rows);
 
-// A kernel among the tensors that a rule keeps: "kernel" (bytes) and "theta".
+// Text among the tensors that a rule keeps, as bytes; DataError when there is none of that name.
+void keep_text(std::string_view name, const std::string& text, TensorState& state);
+std::string kept_text(const TensorState& state, std::string_view name);
+// A kernel among them: "kernel" (bytes) and "theta".
 void keep_kernel(const ProcessKernel& kernel, TensorState& state);
-ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder);
+// `columns` that process_x() has; DataError when the kernel reads others.
+ProcessKernel kept_kernel(const TensorState& state, std::int64_t columns);
+std::int64_t process_columns(const Encoder& encoder);
 // A sparse process but for its kernel: "points", "alpha", "reduction".
 void keep_prediction(const SparsePrediction& prediction, TensorState& state);
 SparsePrediction kept_prediction(const TensorState& state, ProcessKernel kernel);
