@@ -19,7 +19,7 @@ namespace ick {
 // and Adam moves the weights, at each mini-batch.
 class DeepTraining {
  public:
-  static constexpr std::int64_t kBatch = 256, kPoints = 128;  // of few outputs: 512 points predict no better
+  static constexpr std::int64_t kBatch = 256, kPoints = 128;  // of few outputs: 256 points predict no better
   static constexpr std::int64_t kSteps = 2000;                // at most; the rates go to zero over as many
   static constexpr std::int64_t kUnwatched = 500;             // where there are no validation rows to stop by
   static constexpr double kRate = 2e-3;                       // of the weights' Adam, at the start

@@ -86,7 +86,7 @@ std::shared_ptr<const BaselineRule> learn_dkl(const BaselineTraining& training) 
   DeepNetworks networks(plan.spec, training.encoder, options.seed);
   const Dataset seen = networks.through(training.rows);
   const BaselineTraining of_process{deep, training.encoder, seen, nullptr, nullptr, training.tick};
-  ProcessTask task(of_process);
+  ProcessTask task(of_process, StandIn::smooth);
   DeepCourse course;
   course.start = start_of(task, of_process, chosen);
   if (chosen != nullptr) course.steps = chosen->course().steps;
@@ -144,7 +144,7 @@ std::string why_not_dkl(const BaselineTask& task) {
 Baseline dkl_baseline() {
   Baseline row;
   row.name = "dkl";
-  row.text = "deep kernel learning: the same with Matern-3/2 kernels on the outputs of the networks, trained together";
+  row.text = "deep kernel learning: that process with RBF kernels on the outputs of the networks, trained together";
   row.phrase = "deep kernel learning";
   row.trainings = 5;
   row.why_not = why_not_dkl;

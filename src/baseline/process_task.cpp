@@ -11,7 +11,6 @@
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "train/roles.h"
-#include "train/stand_in.h"
 #include "train/warm_start.h"
 
 namespace ick {
@@ -47,10 +46,10 @@ Encoder encoder_alone(const Encoder& of, const Surrogate& surrogate) {
 
 }  // namespace
 
-ProcessTask::ProcessTask(const BaselineTraining& training) {
+ProcessTask::ProcessTask(const BaselineTraining& training, StandIn for_networks) {
   const ModelSpec& of = training.task.plan.spec;
   const FitOptions& options = training.task.plan.options;
-  const Surrogate surrogate = make_surrogate(of, training.encoder, training.rows, StandIn::rough);
+  const Surrogate surrogate = make_surrogate(of, training.encoder, training.rows, for_networks);
   const ModelSpec spec = kernels_alone(of, surrogate);
   encoder = encoder_alone(training.encoder, surrogate);
   rows = training.rows;

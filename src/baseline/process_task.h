@@ -8,18 +8,19 @@
 #include "baseline/sparse_process.h"
 #include "ick/baseline/baseline.h"
 #include "ick/model/model.h"
+#include "train/stand_in.h"
 
 namespace ick {
 
-// A formula as a Gaussian process: its kernels, and in the place of each network a Matern-3/2 kernel on the numbers that
-// the network reads, with a lengthscale each. y ~ mlp(a, b) * periodic(t) + rbf(c) becomes
+// A formula as a Gaussian process: its kernels, and in the place of each network a kernel on the numbers that the network
+// reads, with a lengthscale each. Where that is Matern-3/2, y ~ mlp(a, b) * periodic(t) + rbf(c) becomes
 // matern32(a, b) * periodic(t) + rbf(c).
 struct ProcessTask {
   std::shared_ptr<Model> model;  // of kernels only
   Encoder encoder;               // of its columns
   Dataset rows;                  // x (n, D) of all that kernels read
 
-  explicit ProcessTask(const BaselineTraining& training);
+  explicit ProcessTask(const BaselineTraining& training, StandIn for_networks = StandIn::rough);
 
   // Parameters that make the rows most likely, times their priors, by warm_start(): the exact process of few rows, then
   // rows of the whole table given neighbours. Returns log s^2 of the noise.
