@@ -5,7 +5,6 @@
 #include "baseline/kinds.h"
 #include "baseline/rewrite.h"
 #include "baseline/roles.h"
-#include "train/roles.h"
 
 // Deep kernel learning: the sparse variational process of the formula in which the kernel that stands for a network
 // reads that network's outputs (DeepNetworks). Networks know the rows that they have seen: of parts that are left out to
@@ -144,7 +143,7 @@ std::string why_not_dkl(const BaselineTask& task) {
 Baseline dkl_baseline() {
   Baseline row;
   row.name = "dkl";
-  row.text = "deep kernel learning: that process with RBF kernels on the outputs of the networks, trained together";
+  row.text = "deep kernel learning: the sparse process with RBF kernels on the outputs of networks, trained together";
   row.phrase = "deep kernel learning";
   row.trainings = 5;
   row.why_not = why_not_dkl;
