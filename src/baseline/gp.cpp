@@ -100,7 +100,8 @@ std::shared_ptr<const BaselineRule> learn_gp(const BaselineTraining& training) {
 }
 
 std::shared_ptr<const BaselineRule> restore_gp(const TensorState& tensors, const Encoder& encoder) {
-  ExactRows rows{kept_kernel(tensors, encoder), kept_tensor(tensors, "inputs", 2), kept_tensor(tensors, "noise")};
+  ExactRows rows{kept_kernel(tensors, process_columns(encoder)), kept_tensor(tensors, "inputs", 2),
+                 kept_tensor(tensors, "noise")};
   const at::Tensor solution = kept_tensor(tensors, "solution");
   const std::int64_t n = rows.size();
   if (rows.inputs.size(1) != rows.kernel.width()) refuse_kept("inputs");

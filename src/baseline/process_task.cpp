@@ -11,7 +11,6 @@
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
 #include "train/roles.h"
-#include "train/stand_in.h"
 #include "train/warm_start.h"
 
 namespace ick {
@@ -47,10 +46,10 @@ Encoder encoder_alone(const Encoder& of, const Surrogate& surrogate) {
 
 }  // namespace
 
-ProcessTask::ProcessTask(const BaselineTraining& training) {
+ProcessTask::ProcessTask(const BaselineTraining& training, StandIn for_networks) {
   const ModelSpec& of = training.task.plan.spec;
   const FitOptions& options = training.task.plan.options;
-  const Surrogate surrogate = make_surrogate(of, training.encoder, training.rows, StandIn::rough);
+  const Surrogate surrogate = make_surrogate(of, training.encoder, training.rows, for_networks);
   const ModelSpec spec = kernels_alone(of, surrogate);
   encoder = encoder_alone(training.encoder, surrogate);
   rows = training.rows;
@@ -114,22 +113,33 @@ ProcessNoise ProcessNoise::select(const at::Tensor& index) const {
 
 at::Tensor ProcessNoise::variance(double noise_variance) const { return (error + noise_variance) / weights; }
 
-void keep_kernel(const ProcessKernel& kernel, TensorState& state) {
-  const std::string text = kernel.text();
+void keep_text(std::string_view name, const std::string& text, TensorState& state) {
   at::Tensor bytes = at::empty({std::ssize(text)}, at::kByte);
   std::copy(text.begin(), text.end(), bytes.data_ptr<std::uint8_t>());
-  state.emplace_back("kernel", bytes);
+  state.emplace_back(name, bytes);
+}
+
+std::string kept_text(const TensorState& state, std::string_view name) {
+  const at::Tensor bytes = find_tensor(state, name);
+  if (!bytes.defined() || bytes.scalar_type() != at::kByte || bytes.dim() != 1) refuse_kept(name);
+  const at::Tensor dense = bytes.contiguous();
+  const std::uint8_t* const from = dense.data_ptr<std::uint8_t>();
+  return {from, from + dense.numel()};
+}
+
+void keep_kernel(const ProcessKernel& kernel, TensorState& state) {
+  keep_text("kernel", kernel.text(), state);
   state.emplace_back("theta", at::tensor(kernel.theta(), at::kDouble));
 }
 
-ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder) {
-  const at::Tensor bytes = find_tensor(state, "kernel");
-  if (!bytes.defined() || bytes.scalar_type() != at::kByte || bytes.dim() != 1) refuse_kept("kernel");
-  const at::Tensor dense = bytes.contiguous();
-  const std::uint8_t* const from = dense.data_ptr<std::uint8_t>();
-  ProcessKernel kernel(std::string(from, from + dense.numel()), kept_numbers(state, "theta"));
+std::int64_t process_columns(const Encoder& encoder) {
   std::int64_t columns = std::ssize(encoder.kernel_columns);
   for (const NetworkInputs& each : encoder.networks) columns += std::min(each.numbers(), kMostColumns);
+  return columns;
+}
+
+ProcessKernel kept_kernel(const TensorState& state, std::int64_t columns) {
+  ProcessKernel kernel(kept_text(state, "kernel"), kept_numbers(state, "theta"));
   if (kernel.columns() > columns) refuse_kept("kernel");
   return kernel;
 }

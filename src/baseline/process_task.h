@@ -1,23 +1,26 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "baseline/process_kernel.h"
 #include "baseline/sparse_process.h"
 #include "ick/baseline/baseline.h"
 #include "ick/model/model.h"
+#include "train/stand_in.h"
 
 namespace ick {
 
-// A formula as a Gaussian process: its kernels, and in the place of each network a Matern-3/2 kernel on the numbers that
-// the network reads, with a lengthscale each. y ~ mlp(a, b) * periodic(t) + rbf(c) becomes
+// A formula as a Gaussian process: its kernels, and in the place of each network a kernel on the numbers that the network
+// reads, with a lengthscale each. Where that is Matern-3/2, y ~ mlp(a, b) * periodic(t) + rbf(c) becomes
 // matern32(a, b) * periodic(t) + rbf(c).
 struct ProcessTask {
   std::shared_ptr<Model> model;  // of kernels only
   Encoder encoder;               // of its columns
   Dataset rows;                  // x (n, D) of all that kernels read
 
-  explicit ProcessTask(const BaselineTraining& training);
+  explicit ProcessTask(const BaselineTraining& training, StandIn for_networks = StandIn::rough);
 
   // Parameters that make the rows most likely, times their priors, by warm_start(): the exact process of few rows, then
   // rows of the whole table given neighbours. Returns log s^2 of the noise.
@@ -40,9 +43,14 @@ struct ProcessNoise {
 };
 ProcessNoise noise_of_rows(const Dataset& rows);
 
-// A kernel among the tensors that a rule keeps: "kernel" (bytes) and "theta".
+// Text among the tensors that a rule keeps, as bytes; DataError when there is none of that name.
+void keep_text(std::string_view name, const std::string& text, TensorState& state);
+std::string kept_text(const TensorState& state, std::string_view name);
+// A kernel among them: "kernel" (bytes) and "theta".
 void keep_kernel(const ProcessKernel& kernel, TensorState& state);
-ProcessKernel kept_kernel(const TensorState& state, const Encoder& encoder);
+// `columns` that process_x() has; DataError when the kernel reads others.
+ProcessKernel kept_kernel(const TensorState& state, std::int64_t columns);
+std::int64_t process_columns(const Encoder& encoder);
 // A sparse process but for its kernel: "points", "alpha", "reduction".
 void keep_prediction(const SparsePrediction& prediction, TensorState& state);
 SparsePrediction kept_prediction(const TensorState& state, ProcessKernel kernel);

@@ -190,6 +190,7 @@ double SparseProcess::bound(const Variational& q, const SparseBatch& batch, cons
   for (std::size_t i = 0; i < of_rows.theta.size(); ++i) of_rows.theta[i] += of_points.theta[i] + of_diagonal[i];
   slopes->theta = std::move(of_rows.theta);
   slopes->points = of_rows.points + 2.0 * of_points.points;  // both sides of K_zz move
+  slopes->between = by_rows;
   const double noise = std::exp(log_noise_);
   if (batch.error.count_nonzero().item<std::int64_t>() == 0) {
     slopes->log_noise = 0.5 * scale * (squares - static_cast<double>(beta.size(0)));
@@ -199,6 +200,10 @@ double SparseProcess::bound(const Variational& q, const SparseBatch& batch, cons
     slopes->log_noise = 0.5 * scale * (each * (noise / (noise + batch.error))).sum().item<double>();
   }
   return scale * likelihood - divergence;
+}
+
+at::Tensor SparseProcess::row_slopes(const SparseBatch& batch, const Slopes& slopes) const {
+  return kernel_.gradient(batch.inputs, points_, slopes.between.t().contiguous()).points;
 }
 
 at::Tensor SparseProcess::back(const at::Tensor& of) const { return lower_transposed_times(inverse_, of); }

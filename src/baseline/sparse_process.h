@@ -53,9 +53,13 @@ class SparseProcess {
     std::vector<double> theta;  // of natural kernel parameters
     at::Tensor points;          // (p, inputs)
     double log_noise = 0.0;     // of log s^2
+    at::Tensor between;         // of K_zx (p, B)
   };
   double bound(const Variational& q, const SparseBatch& batch, const Seen& seen, double scale,
                Slopes* slopes = nullptr) const;
+  // The same in the batch's inputs, (B, inputs), but for what k(x, x) changes with them: nothing where the kernels that
+  // read them are stationary.
+  at::Tensor row_slopes(const SparseBatch& batch, const Slopes& slopes) const;
 
   at::Tensor back(const at::Tensor& of) const;  // L^-T times (p, m), in float64
 

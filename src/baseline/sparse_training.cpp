@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "ick/base/seed.h"
 #include "ick/kernel/constraint.h"
@@ -30,12 +31,27 @@ SparseBatch SparseRows::batch(const at::Tensor& index) const {
   return {inputs.index_select(0, index), y.index_select(0, index), some.weights, some.error};
 }
 
+BatchOrder::BatchOrder(std::int64_t rows, std::int64_t most, std::uint64_t seed)
+    : order_(static_cast<std::size_t>(rows)), count_(std::min(most, rows)), first_(rows), random_(seed) {
+  std::iota(order_.begin(), order_.end(), 0);
+}
+
+at::Tensor BatchOrder::next() {
+  const std::int64_t n = std::ssize(order_);
+  if (first_ + count_ > n) {
+    for (std::int64_t i = n - 1; i > 0; --i) std::swap(order_[i], order_[random_.below(i + 1)]);
+    first_ = 0;
+  }
+  first_ += count_;
+  return at::tensor(at::ArrayRef<std::int64_t>(order_).slice(first_ - count_, count_), at::kLong);
+}
+
 SparseTraining::SparseTraining(const ParameterSet& parameters, ProcessKernel kernel, at::Tensor points,
                                double log_noise, SparseRows rows, const Settings& settings)
     : columns_(parameters.columns()),
       rows_(std::move(rows)),
       settings_(settings),
-      process_(std::move(kernel), std::move(points), log_noise),
+      process_(std::move(kernel), std::move(points), log_noise, settings.products),
       q_(Variational::prior(process_.points().size(0))),
       scale_(unit_of(rows_.inputs)),
       numbers_(numbers_of(parameters.raw())) {
@@ -45,11 +61,26 @@ SparseTraining::SparseTraining(const ParameterSet& parameters, ProcessKernel ker
   first_.assign(numbers_.size(), 0.0), second_.assign(numbers_.size(), 0.0);
 }
 
-void SparseTraining::step(const SparseBatch& batch, const SparseProcess::Seen& seen, double scale) {
+double SparseTraining::scale_of(const SparseBatch& batch) const {
+  return static_cast<double>(rows_.size()) / static_cast<double>(batch.y.size(0));
+}
+
+SparseProcess::Seen SparseTraining::follow(const SparseBatch& batch) {
+  const SparseProcess::Seen seen = process_.see(batch);
+  const double share = static_cast<double>(batch.y.size(0)) / static_cast<double>(rows_.size());
+  SparseProcess::follow(seen, scale_of(batch), std::max(kLeastRate, share), q_);
+  return seen;
+}
+
+SparseProcess::Slopes SparseTraining::slopes_at(const SparseBatch& batch, const SparseProcess::Seen& seen) const {
   SparseProcess::Slopes slopes;
-  process_.bound(q_, batch, seen, scale, &slopes);
+  process_.bound(q_, batch, seen, scale_of(batch), &slopes);
+  return slopes;
+}
+
+void SparseTraining::step(const SparseProcess::Slopes& slopes) {
   const std::size_t known = columns_.size();
-  std::vector<double> d_natural = std::move(slopes.theta);
+  std::vector<double> d_natural = slopes.theta;
   d_natural.push_back(slopes.log_noise);
   std::vector<double> gradient(known, 0.0);
   for (std::size_t i = 0; i < known; ++i) {
@@ -69,29 +100,28 @@ void SparseTraining::step(const SparseBatch& batch, const SparseProcess::Seen& s
   ProcessKernel kernel = process_.kernel();
   kernel.set_theta(std::move(theta));
   const at::Tensor points = at::tensor(at::ArrayRef<double>(numbers_).slice(known), at::kDouble);
-  process_ = SparseProcess(std::move(kernel), points.view_as(process_.points()) * scale_, numbers_[known - 1]);
+  process_ = SparseProcess(std::move(kernel), points.view_as(process_.points()) * scale_, numbers_[known - 1],
+                           settings_.products);
 }
 
 void SparseTraining::batch(const at::Tensor& index) {
   const SparseBatch some = rows_.batch(index);
-  const SparseProcess::Seen seen = process_.see(some);
-  const auto n = static_cast<double>(rows_.size()), count = static_cast<double>(index.size(0));
-  SparseProcess::follow(seen, n / count, std::max(kLeastRate, count / n), q_);
-  if (++batches_ % kBatchesPerStep == 0) step(some, seen, n / count);
+  const SparseProcess::Seen seen = follow(some);
+  if (++batches_ % kBatchesPerStep == 0) step(slopes_at(some, seen));
+}
+
+at::Tensor SparseTraining::batch(const SparseBatch& some) {
+  const SparseProcess::Slopes slopes = slopes_at(some, follow(some));
+  const at::Tensor of_rows = process_.row_slopes(some, slopes);
+  step(slopes);
+  return of_rows;
 }
 
 void SparseTraining::run(const std::function<void()>& tick) {
-  const std::int64_t n = rows_.size(), count = std::min(kBatch, n);
-  Random random(seed_for(settings_.seed, "sparse batches"));
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) order[static_cast<std::size_t>(i)] = i;
+  BatchOrder order(rows_.size(), kBatch, seed_for(settings_.seed, "sparse batches"));
   while (steps_ < settings_.steps) {
-    for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-    // what is left over at the end of an epoch is in the next one
-    for (std::int64_t first = 0; first + count <= n && steps_ < settings_.steps; first += count) {
-      tick();
-      batch(at::tensor(at::ArrayRef<std::int64_t>(order).slice(first, count), at::kLong));
-    }
+    tick();
+    batch(order.next());
   }
 }
 

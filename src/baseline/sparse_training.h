@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "baseline/process_task.h"
 #include "baseline/sparse_process.h"
+#include "ick/base/seed.h"
 #include "ick/kernel/parameter.h"
 
 namespace ick {
@@ -18,6 +20,21 @@ struct SparseRows {
 
   std::int64_t size() const { return inputs.size(0); }
   SparseBatch batch(const at::Tensor& index) const;  // (B) in int64
+};
+
+// Mini-batches of at most `most` of the rows 0 .. rows - 1, which each epoch takes in another order; what is left over at
+// the end of one is in the next.
+class BatchOrder {
+ public:
+  BatchOrder(std::int64_t rows, std::int64_t most, std::uint64_t seed);
+
+  at::Tensor next();                                                    // (B) in int64
+  std::int64_t batches() const { return std::ssize(order_) / count_; }  // of an epoch
+
+ private:
+  std::vector<std::int64_t> order_;
+  std::int64_t count_, first_;
+  Random random_;
 };
 
 // Stochastic training: q follows each mini-batch by a natural-gradient step, kernel parameters, noise and inducing points
@@ -32,6 +49,7 @@ class SparseTraining {
     double rate = 0.02;  // of it at the start, in the logarithm of a parameter, in sds of an input; to zero as a cosine
     bool held_noise = false;
     std::uint64_t seed = 0;
+    at::ScalarType products = at::kFloat;  // of the process
   };
   // `parameters` are those of the kernel, one member, whose present values count.
   SparseTraining(const ParameterSet& parameters, ProcessKernel kernel, at::Tensor points, double log_noise,
@@ -40,12 +58,18 @@ class SparseTraining {
   void run(const std::function<void()>& tick);
   // One mini-batch: `index` (B) of the rows.
   void batch(const at::Tensor& index);
+  // The same of rows whose inputs move with what they are made by: q and then all the rest follow them. Returns the
+  // derivatives of the bound in the inputs, (B, inputs), see SparseProcess::row_slopes().
+  at::Tensor batch(const SparseBatch& some);
 
   const SparseProcess& process() const { return process_; }
   const SparseRows& rows() const { return rows_; }
 
  private:
-  void step(const SparseBatch& batch, const SparseProcess::Seen& seen, double scale);
+  double scale_of(const SparseBatch& batch) const;       // n / B
+  SparseProcess::Seen follow(const SparseBatch& batch);  // by q
+  SparseProcess::Slopes slopes_at(const SparseBatch& batch, const SparseProcess::Seen& seen) const;
+  void step(const SparseProcess::Slopes& slopes);
 
   std::vector<ParameterSet::Column> columns_;  // of raw parameters, and last of log s^2
   SparseRows rows_;

@@ -67,7 +67,7 @@ std::shared_ptr<const BaselineRule> learn_svgp(const BaselineTraining& training)
 }
 
 std::shared_ptr<const BaselineRule> restore_svgp(const TensorState& tensors, const Encoder& encoder) {
-  return std::make_shared<SparseRule>(kept_prediction(tensors, kept_kernel(tensors, encoder)),
+  return std::make_shared<SparseRule>(kept_prediction(tensors, kept_kernel(tensors, process_columns(encoder))),
                                       kept_numbers(tensors, "log_noise", 1)[0]);
 }
 

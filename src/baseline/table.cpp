@@ -27,16 +27,17 @@ Baseline joint_baseline();
 Baseline seasonal_joint_baseline();
 Baseline svgp_baseline();
 Baseline gp_baseline();
+Baseline dkl_baseline();
 
 namespace {
 
 // The table. A new baseline is a file like its neighbours and a line above and here.
 const Registry<Baseline>& baseline_table() {
   static const Registry<Baseline> rows(
-      "baseline",
-      {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(), ridge_baseline(),
-       forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(), network_baseline(),
-       kernels_baseline(), joint_baseline(), seasonal_joint_baseline(), svgp_baseline(), gp_baseline()});
+      "baseline", {mean_baseline(), seasonal_baseline(), last_season_baseline(), inverse_distance_baseline(),
+                   ridge_baseline(), forest_baseline(), boosting_baseline(), mlp_baseline(), cyclic_baseline(),
+                   network_baseline(), kernels_baseline(), joint_baseline(), seasonal_joint_baseline(), svgp_baseline(),
+                   gp_baseline(), dkl_baseline()});
   return rows;
 }
 

@@ -124,6 +124,16 @@ TEST(SparseProcess, SlopesAreThoseOfTheBound) {
     const SparseProcess process = own.process();
     SparseProcess::Slopes slopes;
     process.bound(own.q, own.batch, process.see(own.batch), kGoldenScale, &slopes);
+    const at::Tensor of_rows = process.row_slopes(own.batch, slopes), inputs = own.batch.inputs;
+    for (std::int64_t i = 0; i < inputs.numel(); ++i) {
+      const auto moved = [&](double by) {
+        SparseBatch batch = own.batch;
+        batch.inputs = inputs.clone();
+        batch.inputs.data_ptr<double>()[i] += by;
+        return process.bound(own.q, batch, process.see(batch), kGoldenScale);
+      };
+      EXPECT_NEAR(of_rows.contiguous().data_ptr<double>()[i], (moved(kStep) - moved(-kStep)) / (2 * kStep), 2e-5) << i;
+    }
     const std::vector<double> theta = own.process_kernel.theta();
     const double log_noise = std::log(kGoldenNoise);
     for (std::size_t i = 0; i < theta.size(); ++i) {
