@@ -258,6 +258,16 @@ TEST(Comparing, OneThatFailsDoesNotStopOthers) {
   EXPECT_EQ(all.standings.back().status, Status::failed);
 }
 
+TEST(Comparing, TreesOfDifferentColumnsAreDifferentFormulas) {
+  const Table table = mixed_table(60, 24);
+  CompareOptions compare;
+  compare.with = "none";
+  const ComparisonPlan plan = plan_comparison(table, {"y ~ boost(a)", "y ~ forest(a, b)"}, {}, compare);
+  ASSERT_EQ(plan.candidates.size(), 2u);
+  EXPECT_TRUE(plan.candidates[0].why_not.text().empty());
+  EXPECT_TRUE(plan.candidates[1].why_not.text().empty());
+}
+
 TEST(Comparing, RefusesWhatCannotBeCompared) {
   const Table table = mixed_table(60, 24);
   const auto refused = [&](const std::vector<std::string>& formulas, const CompareOptions& compare = {}) {
