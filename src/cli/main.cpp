@@ -33,8 +33,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 // The first word must be a command; CLI11 would only say that one is missing.
 void check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
+  if (app.get_subcommand_no_throw(argv[1]) != nullptr) return;
   const std::vector<std::string> names = command_names(app);
-  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
   const std::string guess = ick::did_you_mean(argv[1], names);
   throw ick::UsageError("no command named \"" + std::string(argv[1]) + "\"" +
                         (guess.empty() ? "; there are " + ick::join_words(names) : guess));

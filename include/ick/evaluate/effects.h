@@ -28,10 +28,11 @@ struct Effect {
   std::string column;
   ColumnType type = ColumnType::number;
   bool accumulated = false;
-  std::string goes_with;                   // the other column, of an accumulated one
-  std::vector<double> at;                  // numbers or times: quantiles of the column, each once
-  std::vector<std::string> levels;         // categories: the text of each
-  std::vector<double> mean, lower, upper;  // of each; the band is what is not known of the function: not a number where draws are all the same
+  std::string goes_with;            // the other column, of an accumulated one
+  std::vector<double> at;           // numbers or times: quantiles of the column, each once
+  std::vector<std::string> levels;  // categories: the text of each
+  std::vector<double> mean, lower,
+      upper;  // of each; the band is what is not known of the function: not a number where draws are all the same
 };
 
 // UsageError for a column that the model does not read, or of text, and for classes; DataError where the table has no

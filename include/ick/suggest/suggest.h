@@ -97,7 +97,7 @@ struct Suggestions {
   std::string target;
   std::string score;
   FoldRule rule;
-  std::string reason;  // why this rule
+  std::string reason;                 // why this rule
   std::int64_t folds = 0;             // that count: fewer than asked for when the time was up before
   std::int64_t rows = 0;              // that the search saw
   std::int64_t fitted_rows = 0;       // that each of its fits chose from: fewer in a large table
