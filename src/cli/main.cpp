@@ -33,7 +33,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 // The first word must be a command; CLI11 would only say that one is missing.
 void check_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
-  if (app.get_subcommand_no_throw(argv[1]) != nullptr) return;
+  const auto is_called = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+  const std::vector<const CLI::App*> commands = app.get_subcommands({});
+  if (std::any_of(commands.begin(), commands.end(), is_called)) return;
   const std::vector<std::string> names = command_names(app);
   const std::string guess = ick::did_you_mean(argv[1], names);
   throw ick::UsageError("no command named \"" + std::string(argv[1]) + "\"" +
