@@ -48,14 +48,14 @@ struct Token {
   std::size_t position = 1;  // column of its first character
 };
 
-[[noreturn]] void fail(const Token& token, std::string_view expected) {
+[[noreturn]] void fail(const Token& token, std::string_view expected, std::string_view advice = "") {
   std::string found = in_quotes(token.text);
   if (token.kind == Token::Kind::end) found = "the end of the formula";
   if (token.kind == Token::Kind::quoted) found = "the quoted name " + found;
   if (token.kind == Token::Kind::symbol && (token.text[0] < ' ' || token.text[0] == '\x7f')) {
     found = "the control character " + std::to_string(token.text[0]);
   }
-  fail(token.position, "found " + found + " where " + std::string(expected) + " was expected");
+  fail(token.position, "found " + found + " where " + std::string(expected) + " was expected" + std::string(advice));
 }
 
 class Tokenizer {
@@ -296,7 +296,10 @@ class Parser {
     Call call;
     call.position = name.position;
     call.name = std::move(name.text);
-    expect('(', "\"(\" after " + in_quotes(call.name));
+    if (!accept('(')) {  // R's y ~ x
+      fail(token_, "\"(\" after " + in_quotes(call.name),
+           "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)");
+    }
     if (accept(')')) return call;
     enter(token_.position);
     do read_item(call);

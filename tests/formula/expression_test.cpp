@@ -146,6 +146,7 @@ TEST(Parse, PositionsCountCharacters) {
 
 TEST(Parse, EveryErrorNamesItsColumn) {
   const std::string kernel = " where a network or kernel such as mlp(x) or rbf(x) was expected";
+  const std::string advice = "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)";
   const std::string item = " where a column or an argument was expected";
   const std::string next_item = " where \",\" or \")\" was expected";
   const std::string value =
@@ -164,8 +165,8 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"\"rbf\"(x)", "1: found the quoted name \"rbf\"" + kernel},
       {"größe(\"ä\") + %", "14: found \"%\"" + kernel},
       {"rbf(x) + \x01", "10: found the control character 1" + kernel},
-      {"rbf", "4: found the end of the formula where \"(\" after \"rbf\" was expected"},
-      {"x + rbf(t)", "3: found \"+\" where \"(\" after \"x\" was expected"},
+      {"rbf", "4: found the end of the formula where \"(\" after \"rbf\" was expected" + advice},
+      {"x + rbf(t)", "3: found \"+\" where \"(\" after \"x\" was expected" + advice},
       {"rbf(x) linear(x)", "8: found \"linear\" where \"+\", \"*\" or the end of the formula was expected"},
       {"rbf(x))", "7: found \")\" where \"+\", \"*\" or the end of the formula was expected"},
       {"rbf(x) 30km", "8: found \"30km\" where \"+\", \"*\" or the end of the formula was expected"},

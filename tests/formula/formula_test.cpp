@@ -64,6 +64,7 @@ TEST(Formula, EveryErrorNamesItsColumn) {
   const std::string none = "1: found no \"~\"; write the target first, as in y ~ rbf(x)";
   const std::string target = " where the target, as in y ~ rbf(x), was expected";
   const std::string right = " where a network or kernel such as mlp(x) or rbf(x) was expected";
+  const std::string advice = "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)";
   const std::string tilde = " where \"~\" after the target was expected";
   const std::pair<std::string, std::string> rows[] = {
       {"", none},
@@ -79,7 +80,7 @@ TEST(Formula, EveryErrorNamesItsColumn) {
       {". ~ rbf(x)", "1: found \".\"" + target},
       {"y ~", "4: found the end of the formula" + right},
       {"y ~  ", "6: found the end of the formula" + right},
-      {"y ~ x", "6: found the end of the formula where \"(\" after \"x\" was expected"},
+      {"y ~ x", "6: found the end of the formula where \"(\" after \"x\" was expected" + advice},
       {"y ~ ~ rbf(x)", "5: found \"~\"" + right},
       {"y ~ rbf(x) ~ z", "12: found \"~\" where \"+\", \"*\" or the end of the formula was expected"},
       {"y ~ rbf(x ~ z)", "11: found \"~\" where \",\" or \")\" was expected"},
