@@ -118,9 +118,19 @@ std::vector<std::size_t> choose_three(const std::vector<Trial>& trials, const Fo
   const std::size_t simplest = simplest_of(trials, order, folding);
   if (trials[simplest].structure.empty()) return {};
   std::vector<std::size_t> three = {simplest};
-  for (const std::size_t i : order) {
-    if (three.size() < 3 && i != simplest && is_better(trials[0], trials[i], folding.ratio)) three.push_back(i);
-  }
+  const auto add_best = [&](const auto& may) {
+    for (const std::size_t i : order) {
+      const bool known = std::find(three.begin(), three.end(), i) != three.end();
+      if (known || !may(i) || !is_better(trials[0], trials[i], folding.ratio)) continue;
+      three.push_back(i);
+      return;
+    }
+  };
+  const auto anything = [](std::size_t) { return true; };
+  const auto with_network = [&](std::size_t i) { return has_network(folding.from, trials[i].structure); };
+  add_best(anything);
+  if (std::none_of(three.begin(), three.end(), with_network)) add_best(with_network);
+  if (three.size() < 3) add_best(anything);
   return three;
 }
 

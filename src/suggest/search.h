@@ -42,7 +42,8 @@ std::vector<Trial> search(const Folding& folding, const std::function<std::vecto
 std::vector<Structure> shortlist(const std::vector<Trial>& trials, const Folding& folding);
 
 // Up to three formulas, as places in `trials`, the first of which is the mean; none when the mean is within one standard
-// error of the best. First the simplest within one standard error of the best, then the best of the others.
+// error of the best. First the simplest within one standard error of the best, then the best of the others; the third has
+// a network where the first two have none.
 std::vector<std::size_t> choose_three(const std::vector<Trial>& trials, const Folding& folding);
 
 }  // namespace ick::detail

@@ -30,7 +30,7 @@ constexpr std::int64_t kMostRowsAtLast = 5000;  // learned from, and scored, at 
 constexpr double kScreenShare = 0.2, kSearchShare = 0.7;
 // And until fits in the first fold, in the second, and in the others; then once more for formulas that were too slow.
 constexpr double kShares[2][3] = {{0.37, 0.43, 0.5}, {0.62, 0.66, kSearchShare}};
-constexpr std::size_t kKept = 4;           // formulas that are fitted in all folds
+constexpr std::size_t kKept = 6;           // formulas that are fitted in all folds
 constexpr std::int64_t kFewestFolds = 2;   // whose scores tell formulas from each other
 constexpr double kSure = 0.01;             // P of a gain as large as that of the first formula without one
 constexpr std::int64_t kImageEpochs = 10;  // of the search
@@ -139,11 +139,7 @@ class Suggesting {
       o.refit = Refit::no;
       o.inputs = NumberInputs::standard;
       o.neighbours = Neighbours::no;
-      if (has_network(from_, structure)) {
-        o.warm_start = o.polish = false;  // most of the time, for little of the score
-      } else if (likelihood_ == "gaussian") {
-        o.posterior = "neighbours";
-      }
+      if (!has_network(from_, structure) && likelihood_ == "gaussian") o.posterior = "neighbours";
       if (reads_images(structure)) o.epochs = kImageEpochs;
     }
     return {formula_of(from_, structure, quick), o, 0.0};
