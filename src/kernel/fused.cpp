@@ -174,14 +174,7 @@ template <class K>
   constexpr int n = std::size(K::parameters), s = K::distance;
   const int inputs = work.structure.inputs;
   const std::array<int, kMostParameters> places = first_places<K>(work.structure);
-  std::vector<Known<Dual<n>>> parameters;
-  for (int i = 0; i < parameter_count<K>(work.structure); ++i) {
-    Dual<n> parameter = Lanes(work.theta[i]);
-    for (int q = 0; q < n; ++q) {
-      if (q != s && i == places[q]) parameter.d[q] = 1.0;
-    }
-    parameters.push_back(parameter);
-  }
+  const std::vector<Known<Dual<n>>> parameters = parameters_beside_distance<K>(work.structure, work.theta);
   DistanceView<K, n> view(work, parameters);
   std::array<Lanes, n> total;
   total.fill(0.0);

@@ -64,6 +64,23 @@ ICK_INLINE Dual<n> with_slope(const Dual<n>& u, Lanes value, Lanes slope) {
   return u.chain(value, slope);
 }
 
+// Parameters of a kernel of a distance s: each but the lengthscales varies, one number each, and s varies in their place.
+template <class K>
+std::vector<Known<Dual<static_cast<int>(K::parameters.size())>>> parameters_beside_distance(const Structure& structure,
+                                                                                            const double* theta) {
+  constexpr int n = static_cast<int>(K::parameters.size());
+  const std::array<int, kMostParameters> places = first_places<K>(structure);
+  std::vector<Known<Dual<n>>> parameters;
+  for (int i = 0; i < parameter_count<K>(structure); ++i) {
+    Dual<n> parameter = Lanes(theta[i]);
+    for (int q = 0; q < n; ++q) {
+      if (q != K::distance && i == places[q]) parameter.d[q] = 1.0;
+    }
+    parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
 // How a formula sees its parameters; a view of rows adds x(d) and y(d).
 //   Parameter: Lanes, or Dual when the parameters vary
 template <class K, class Parameter>
