@@ -171,7 +171,7 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     kept = KeptFolds::begin(request.partial(), asked);
   }
   if (!kept) kept.emplace();  // nothing is written
-  ComparisonRun run(table, plan, request.compare.budget_seconds());
+  ComparisonRun run(table, plan, budget_seconds(request.compare.budget));
   if (!run.run(request, *kept, progress)) return 130;
   const Leaderboard found = summary_of(plan, run.outcome(*kept));
   if (!request.out.empty()) write_file(request.out, comparison_csv(found));

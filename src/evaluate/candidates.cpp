@@ -9,19 +9,12 @@
 #include "baseline/roles.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
-#include "ick/base/unit.h"
 #include "ick/fit/fit.h"
 #include "ick/trees/term.h"
 
 namespace ick {
 
 namespace {
-
-std::optional<double> seconds_of(const std::string& budget) {
-  const std::optional<Quantity> length = read_quantity(budget);
-  if (!length || !(length->number > 0.0)) return std::nullopt;
-  return convert(length->number, length->unit, "s");
-}
 
 // Formulas that are compared, and which rows of the table are for what in each.
 struct Asked {
@@ -204,18 +197,6 @@ std::string chosen_score(const std::string& asked, bool classes) {
 }
 
 }  // namespace
-
-namespace detail {
-
-void check_budget(const OptionValue& budget) {
-  const std::string& text = std::get<std::string>(budget);
-  if (text.empty() || seconds_of(text)) return;
-  throw UsageError(setting("budget", text) + ": expected a length of time such as 90s, 2min or 1h");
-}
-
-}  // namespace detail
-
-double CompareOptions::budget_seconds() const { return seconds_of(budget).value_or(0.0); }
 
 ComparisonPlan plan_comparison(const Table& table, const std::vector<std::string>& formulas, const FitOptions& options,
                                const CompareOptions& compare, const FoldOptions& folds) {

@@ -185,7 +185,7 @@ Leaderboard compare(const Table& table, const std::vector<std::string>& formulas
   }
   std::vector<CandidateFits> fits(plan.candidates.size());
   const Stopwatch watch;
-  TimeBudget budget(asked.budget_seconds(), 1, plan.size(),
+  TimeBudget budget(budget_seconds(asked.budget), 1, plan.size(),
                     std::ranges::count_if(plan.candidates, [](const Candidate& each) { return each.can_be_fitted(); }));
   for (std::int64_t task = 0; task < plan.size() * std::ssize(plan.folds.folds); ++task) {
     const std::int64_t candidate = task % plan.size(), fold = task / plan.size();

@@ -40,7 +40,7 @@ const ScoreKind& score_kind(std::string_view name) {
   std::vector<std::string> names;
   for (const ScoreKind& kind : kScoreKinds) {
     if (kind.name == name) return kind;
-    names.emplace_back(kind.name);
+    if (std::find(names.begin(), names.end(), kind.name) == names.end()) names.emplace_back(kind.name);
   }
   const std::string guess = did_you_mean(name, names);
   throw UsageError("no score is named \"" + std::string(name) + "\"" +

@@ -1,8 +1,32 @@
 #include "ick/evaluate/time_budget.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "ick/base/error.h"
+#include "ick/base/message.h"
+#include "ick/base/unit.h"
+#include "ick/formula/expression.h"
 
 namespace ick {
+
+namespace {
+
+std::optional<double> length_of_time(const std::string& budget) {
+  const std::optional<Quantity> length = read_quantity(budget);
+  if (!length || !(length->number > 0.0)) return std::nullopt;
+  return length->unit.empty() ? length->number : convert(length->number, length->unit, "s");
+}
+
+}  // namespace
+
+void check_budget(const OptionValue& budget) {
+  const std::string& text = std::get<std::string>(budget);
+  if (text.empty() || length_of_time(text)) return;
+  throw UsageError(setting("budget", text) + ": expected a length of time such as 90s, 2min or 1h");
+}
+
+double budget_seconds(const std::string& budget) { return length_of_time(budget).value_or(0.0); }
 
 TimeBudget::TimeBudget(double total, std::int64_t at_once, std::int64_t candidates, std::int64_t sharing)
     : total_(total > 0.0 ? total : std::numeric_limits<double>::infinity()),

@@ -164,9 +164,8 @@ class Suggesting {
         trial_of.push_back(trial);
       }
     }
-    const std::vector<SuggestOutcome> outcomes = control_.run(tasks, [&] {
-      return watch_.seconds() > share * options_.budget || (control_.cancelled && control_.cancelled());
-    });
+    const std::vector<SuggestOutcome> outcomes = control_.run(
+        tasks, [&] { return watch_.seconds() > share * budget_ || (control_.cancelled && control_.cancelled()); });
     check_cancelled();
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       Trial& trial = trials_[trial_of[i]];
@@ -213,7 +212,7 @@ class Suggesting {
         },
         [&] {
           check_cancelled();
-          return watch_.seconds() > kScreenShare * options_.budget;
+          return watch_.seconds() > kScreenShare * budget_;
         });
     made_.screened = std::ssize(screened) - 1;
     trials_ = {{{}, {}, {}}};
@@ -284,7 +283,7 @@ class Suggesting {
         std::all_of(trials_.begin() + 1, trials_.end(), [](const Trial& trial) { return !trial.failure.empty(); });
     if (none) made_.folds = folds;
     if (made_.folds >= kFewestFolds) return;
-    throw UsageError(setting("budget", number_text(options_.budget)) + ": too few seconds to score one formula in " +
+    throw UsageError(setting("budget", options_.budget) + ": too little time to score one formula in " +
                      std::to_string(kFewestFolds) + " folds of " + std::to_string(learned_.rows) + " rows; give more");
   }
 
@@ -310,7 +309,7 @@ class Suggesting {
       return some;
     };
     std::vector<SuggestOutcome> outcomes = do_some(0, 2, std::numeric_limits<double>::infinity());
-    for (SuggestOutcome& each : do_some(2, tasks.size() - 2, options_.budget)) outcomes.push_back(std::move(each));
+    for (SuggestOutcome& each : do_some(2, tasks.size() - 2, budget_)) outcomes.push_back(std::move(each));
     if (!outcomes[0].result)
       throw DataError("the mean of \"" + target_ + "\" could not be scored: " + outcomes[0].failure);
     const UnseenRows& mean = outcomes[0].result->unseen;
@@ -391,6 +390,8 @@ class Suggesting {
   const Table& table_;
   const std::string target_;
   const SuggestOptions& options_;
+  const double budget_ =
+      options_.budget.empty() ? std::numeric_limits<double>::infinity() : budget_seconds(options_.budget);
   SuggestControl control_;
   const Stopwatch watch_;
   Suggestions made_;

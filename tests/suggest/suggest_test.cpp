@@ -125,7 +125,7 @@ TEST(Suggest, RefusesWhatCannotBeSearched) {
   };
   EXPECT_TRUE(message_of([&] {
                 suggest(table, "y", {}, lazy);
-              }).starts_with("budget=120: too few seconds to score one formula in 2 folds"));
+              }).starts_with("budget=2min: too little time to score one formula in 2 folds"));
   SuggestControl stopped;
   stopped.cancelled = [] { return true; };
   EXPECT_NE(message_of<Interrupted>([&] { suggest(table, "y", {}, stopped); }), "");

@@ -15,16 +15,10 @@
 // Formulas and simpler models on the same folds: which predicts best, and is the difference more than chance?
 namespace ick {
 
-namespace detail {
-void check_budget(const OptionValue& budget);  // UsageError for what is not a length of time
-}
-
 struct CompareOptions {
   std::string with = "usual";  // names of baselines, "forest,boosting"; usual: those that make sense; all; none
   std::string score = {};      // to compare by; "": rmse, of classes log_loss
   std::string budget = {};     // of time for all, "2min"; "": no end
-
-  double budget_seconds() const;  // 0: no end
 
   bool operator==(const CompareOptions&) const = default;
 
@@ -46,7 +40,7 @@ void CompareOptions::declare(Table& table) {
                  "log_loss"});
   table("budget", &Self::budget,
         {.words = {{"none", std::string()}},
-         .check = detail::check_budget,
+         .check = check_budget,
          .text = "Time for all fits together, as in 2min, the same for each candidate; none: until all are done"});
 }
 

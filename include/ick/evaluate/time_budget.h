@@ -3,9 +3,16 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
+#include "ick/base/option.h"
+
 namespace ick {
+
+// The setting `budget`: a length of time such as 90s, 2min or 1h; a number alone is in seconds.
+void check_budget(const OptionValue& budget);      // UsageError for what is none; "" is no end
+double budget_seconds(const std::string& budget);  // 0: no end
 
 // Time for a comparison, the same for each candidate. With `at_once` fits side by side, C candidates have
 //   total x at_once / C

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ick/evaluate/cross_validation.h"
+#include "ick/evaluate/time_budget.h"
 
 namespace ick {
 
@@ -16,10 +17,10 @@ namespace ick {
 // last word.
 
 struct SuggestOptions {
-  double budget = 120.0;       // seconds
-  std::int64_t folds = 5;      // of the search
-  std::optional<FoldRule> by;  // how rows are divided; without a value: from the roles of the columns
-  std::string score;           // by which formulas are chosen; "": see usual_score in suggest.cpp
+  std::string budget = "2min";  // of time for search and final fits, about
+  std::int64_t folds = 5;       // of the search
+  std::optional<FoldRule> by;   // how rows are divided; without a value: from the roles of the columns
+  std::string score;            // by which formulas are chosen; "": see usual_score in suggest.cpp
   std::uint64_t seed = 0;
 
   bool operator==(const SuggestOptions&) const = default;
@@ -37,7 +38,10 @@ std::vector<std::string> suggest_score_names();
 template <class Table>
 void SuggestOptions::declare(Table& table) {
   using Self = SuggestOptions;
-  table("budget", &Self::budget, {.range = {{1, 1e6}}, .text = "Seconds for the search and the final fits, about"});
+  table("budget", &Self::budget,
+        {.words = {{"none", std::string()}},
+         .check = check_budget,
+         .text = "Time for the search and the final fits, about, as in 90s or 5min; none: until all is searched"});
   table("folds", &Self::folds, {.range = {{2, 100}}, .text = "Number of folds of the search"});
   table("by", &Self::by,
         {.text = "How rows are divided into folds, and a fifth of them set apart: random, group(station), "
