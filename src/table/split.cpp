@@ -11,6 +11,8 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
+#include "ick/formula/expression.h"
 #include "ick/table/time.h"
 #include "number.h"
 #include "split_words.h"
@@ -38,8 +40,9 @@ class SplitParser {
  public:
   explicit SplitParser(std::string_view text)
       : words_(text, "split",
-               "write none, random=20%, last=20%, last(date)=20%, group(station)=20%, block(lat, lon)=20%, or a "
-               "comparison such as date >= 2019-05-16") {}
+               "write none, random=20%, last=20%, last(date)=20%, last(date)=30d, group(station)=20%, block(lat, "
+               "lon)=20%, "
+               "or a comparison such as date >= 2019-05-16") {}
 
   Split parse() {
     Split split;
@@ -64,7 +67,8 @@ class SplitParser {
     split.kind = row->kind;
     split.columns = words_.read_columns(name, row->least_columns, row->most_columns);
     if (!words_.take('=')) throw words_.failure("a share such as =20% is missing");
-    split.share = read_share();
+    split.length = split.kind == Kind::last ? read_length() : "";
+    if (split.length.empty()) split.share = read_share();
     return split;
   }
 
@@ -86,6 +90,14 @@ class SplitParser {
       if (value.empty()) throw words_.failure("a value to compare with is missing");
     }
     return value;
+  }
+
+  // "30d"; "" for what has no unit of time
+  std::string read_length() const {
+    const std::optional<Quantity> length = read_quantity(words_.rest());
+    if (!length || !is_time_unit(length->unit)) return "";
+    if (!(length->number > 0.0)) throw words_.failure("the length of time has to be more than 0");
+    return number_text(length->number) + length->unit;
   }
 
   double read_share() {
@@ -198,7 +210,7 @@ class Splitter {
     throw DataError(place_ +
                     (times.empty() ? "the table has no column of times"
                                    : "the columns " + join_words(times) + " are times, which of them is not said") +
-                    "; write last(column)=" + share_text(split_.share));
+                    "; write last(column)=" + (split_.length.empty() ? share_text(split_.share) : split_.length));
   }
 
   std::vector<bool> at_random(Random random) const {
@@ -215,8 +227,24 @@ class Splitter {
     return apart;
   }
 
+  // t > latest - length
+  std::vector<bool> after(const Column& time) const {
+    const Quantity length = *read_quantity(split_.length);
+    if (time.info.type != ColumnType::time) {
+      throw DataError(place_ + "column \"" + time.info.name +
+                      "\" holds numbers, which have no days; write a share, last(" + time.info.name + ")=20%");
+    }
+    double last = -std::numeric_limits<double>::infinity();
+    each_row([&](std::size_t row) { last = std::max(last, time.values[row]); });
+    const double first = last - *convert(length.number, length.unit, "d");
+    std::vector<bool> apart(static_cast<std::size_t>(table_.rows), false);
+    each_row([&](std::size_t row) { apart[row] = time.values[row] > first; });
+    return apart;
+  }
+
   std::vector<bool> latest() const {
     const Column& time = time_column();
+    if (!split_.length.empty()) return after(time);
     std::vector<double> instants;  // the latest first
     instants.reserve(count_);
     each_row([&](std::size_t row) { instants.push_back(time.values[row]); });
@@ -360,7 +388,7 @@ std::string print(const Split& split) {
     if (row.kind == split.kind) text = row.name;
   }
   if (!split.columns.empty()) text += "(" + detail::columns_text(split.columns) + ")";
-  return text + "=" + share_text(split.share);
+  return text + "=" + (split.length.empty() ? share_text(split.share) : split.length);
 }
 
 std::vector<bool> held_out(const Table& table, const Split& split, std::uint64_t seed, const std::vector<bool>& among) {

@@ -63,6 +63,8 @@ TEST(Split, ReadsEveryKind) {
   EXPECT_EQ(parse_split("\"a <b\" != \"x \"\"y\"\"\""),
             (Split{Split::Kind::condition, 0.0, {"a <b"}, "!=", "x \"y\""}));
   EXPECT_EQ(print(parse_split("last( date )=0.2")), "last(date)=20%");
+  EXPECT_EQ(print(parse_split("last( date ) = 14 d")), "last(date)=14d");
+  EXPECT_EQ(parse_split("last=1.5h"), (Split{Split::Kind::last, 0.0, {}, "", "", "1.5h"}));
 }
 
 TEST(Split, PrintedTextReadsBack) {
@@ -118,6 +120,9 @@ TEST(Split, SaysWhatIsWrong) {
             "split \"rnadom=20%\": no way to split is named \"rnadom\"; did you mean \"random\"?");
   EXPECT_EQ(refusal("day = 5"), "split \"day = 5\": columns are compared with ==, not with =");
   EXPECT_EQ(refusal("last=120%"), "split \"last=120%\": the share has to be between 0% and 100%");
+  EXPECT_EQ(refusal("last=0d"), "split \"last=0d\": the length of time has to be more than 0");
+  EXPECT_EQ(refusal("last=3km"), "split \"last=3km\": the share has to be between 0% and 100%");
+  EXPECT_EQ(refusal("random=3d"), "split \"random=3d\": the share has to be between 0% and 100%");
   EXPECT_EQ(refusal("group=20%"), "split \"group=20%\": group needs a column in parentheses");
   EXPECT_EQ(refusal("last(a=20%"), "split \"last(a=20%\": a ) is missing");
   EXPECT_EQ(refusal("random(a)=20%"), "split \"random(a)=20%\": random takes no column");
@@ -146,6 +151,11 @@ TEST(Split, LastTakesWholeInstants) {
     EXPECT_EQ(count(rows), 40) << text;  // 5 days of 8 rows
     for (std::size_t row = 0; row < 200; ++row) EXPECT_EQ(rows[row], table.columns[0].values[row] >= 18020.0);
   }
+  EXPECT_EQ(apart(table, "last(day)=5d"), apart(table, "last(day)=20%"));
+  EXPECT_EQ(apart(table, "last=120h"), apart(table, "last=20%"));
+  EXPECT_EQ(count(apart(table, "last=1w")), 56);
+  EXPECT_EQ(count(apart(table, "last=6d")), 48);
+  EXPECT_EQ(count(apart(table, "last=1s")), 8);  // the latest instant itself
   EXPECT_EQ(count(apart(table, "last(lat)=20%")), 40);
   EXPECT_EQ(count(apart(table, "last=1%")), 8);     // at least one instant
   EXPECT_EQ(count(apart(table, "last=99%")), 192);  // and one is left
@@ -241,6 +251,8 @@ TEST(Split, RefusesWhatCannotBe) {
             "split \"group(station)=20%\": sets every row apart and leaves none, because station is the same in all of "
             "them; set rows apart in another way, as with random=20%");
   EXPECT_EQ(refusal("last(lat)=20%"), "");
+  EXPECT_EQ(refusal("last(lat)=2d"),
+            "split \"last(lat)=2d\": column \"lat\" holds numbers, which have no days; write a share, last(lat)=20%");
 }
 
 std::vector<std::int64_t> all_rows(const Table& table) {

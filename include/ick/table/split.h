@@ -15,6 +15,7 @@ namespace ick {
 //   random=20%
 //   last=20%                     the latest by the time column (`column` is filled in by the caller), whole instants
 //   last(date)=20%               the same, by a named column of time or numbers
+//   last(date)=30d               what lies less than so long before the latest time
 //   group(station)=20%           whole groups, drawn at random
 //   block(lat, lon)=20%          whole cells of a grid over the columns, drawn at random
 //   date >= 2019-05-16           any column with < <= > >= == !=; a date, a number or a level
@@ -24,6 +25,7 @@ struct Split {
   double share = 0.0;  // 0.2 for 20%
   std::vector<std::string> columns;
   std::string comparison, value;  // condition
+  std::string length = {};        // last: "30d", in place of a share
   bool operator==(const Split&) const = default;
 };
 
