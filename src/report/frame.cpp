@@ -133,12 +133,15 @@ void keep_apart(std::vector<Tick>& ticks, const Scale& x, double width) {
 }
 
 double room_below(Frame& frame, const Axis& axis) {
-  constexpr double kSlantedLabel = 110.0, kLine = 15.0;
+  constexpr double kSlantedLabel = 110.0, kLine = 15.0, kCosine = 0.81;  // of 36 degrees
   double room = kTickGap + kTextSize;
   if (axis.scale == AxisScale::levels && !frame.x_ticks.empty()) {
     const double slot = frame.plot.width / static_cast<double>(frame.x_ticks.size());
     frame.slanted = widest(frame.x_ticks) > slot - 6.0 && slot < 90.0;
-    cut_all(frame.x_ticks, frame.slanted ? kSlantedLabel : slot - 6.0);
+    for (Tick& tick : frame.x_ticks) {
+      const double from_edge = (frame.plot.left + frame.x(tick.at)) / kCosine;  // where the label of a slope ends
+      tick.text = fitting(tick.text, kTextSize, frame.slanted ? std::min(kSlantedLabel, from_edge) : slot - 6.0);
+    }
     if (frame.slanted) room = kTickGap + 0.6 * widest(frame.x_ticks) + kTextSize;
   } else {
     keep_apart(frame.x_ticks, frame.x, frame.plot.width);
@@ -189,7 +192,7 @@ Frame frame_of(const Figure& figure, double width, bool with_title) {
     Axis axis;
     frame.value_ticks = ticks_of(axis, frame.values.low, frame.values.high, 6);
     cut_all(frame.value_ticks, 70.0);
-    right -= kColourBar + kTickGap + widest(frame.value_ticks) + (figure.colour.title.empty() ? 0.0 : 18.0);
+    right -= kColourBar + kTickGap + widest(frame.value_ticks) + (figure.colour.title.empty() ? 0.0 : 22.0);
   }
   const double guess = std::clamp(0.85 * width / aspect, kLeastHeight, kMostHeight);
   const auto y_ticks = [&](double height) {

@@ -22,6 +22,8 @@ struct Detail {
 };
 
 constexpr std::size_t kShownLetters = 160;  // of a cell
+constexpr std::size_t kTitleLetters = 200;  // of a section, a picture
+constexpr std::size_t kCaptionLetters = 1500;
 
 // Text that says more where the pointer rests, where it had to be cut.
 struct Cut {
@@ -66,6 +68,12 @@ class Writer {
         sha256_base64(style), sha256_base64(kPageScript));
   }
 
+  // <start>text</...>, cut where it is longer than so many letters: a page stays a page whatever stands in a table.
+  std::string element(const std::string& start, const std::string& text, std::size_t most = 4000) const {
+    const Cut cut = cut_text(text, std::min(most, 4 * detail_.letters), detail_.letters);
+    return fmt::format("<{} dir=\"auto\"{}>{}</{}>", start, cut.title, cut.shown, start.substr(0, start.find(' ')));
+  }
+
   // An identifier that no other element of the page has.
   std::string unique(const std::string& text) {
     const std::string name = identifier(text);
@@ -79,12 +87,12 @@ class Writer {
     std::string links, sections;
     for (const Section& section : page_.sections) {
       const std::string id = unique(section.id);
-      const std::string title = escaped(section.title);
-      links += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, title);
+      links += "<li>" + element("a href=\"#" + id + "\"", section.title, 80) + "</li>";
+      const std::string heading = element("h2 id=\"" + id + "-heading\"", section.title, kTitleLetters);
       sections += fmt::format(
-          "<section class=\"part-of\" id=\"{}\" aria-labelledby=\"{}-heading\"><h2 id=\"{}-heading\">{}</h2>"
-          "<div class=\"parts\">{}</div></section>\n",
-          id, id, id, title, parts_of(section));
+          "<section class=\"part-of\" id=\"{0}\" aria-labelledby=\"{0}-heading\">{1}<div "
+          "class=\"parts\">{2}</div></section>\n",
+          id, heading, parts_of(section));
     }
     std::string text = "<a class=\"skip\" href=\"#content\">Skip to the report</a>\n<div class=\"page\">\n";
     text +=
@@ -94,15 +102,15 @@ class Writer {
   }
 
   std::string top() {
-    constexpr std::size_t kTitleLetters = 600;
-    const Cut title = cut_text(page_.title, kTitleLetters, 10 * detail_.letters);
+    constexpr std::size_t kFormulaLetters = 600;
+    const Cut title = cut_text(page_.title, kFormulaLetters, 10 * detail_.letters);
     std::string text = fmt::format("<div id=\"top\"><header><p class=\"kind\">Report</p><h1{}><code>{}</code></h1>",
                                    title.title, title.shown);
-    if (!page_.subtitle.empty()) text += "<p class=\"subtitle\">" + escaped(page_.subtitle) + "</p>";
+    if (!page_.subtitle.empty()) text += element("p class=\"subtitle\"", page_.subtitle, kCaptionLetters);
     text += "</header>\n";
     if (!page_.verdict.empty()) {
-      text += "<section class=\"verdict\" id=\"verdict\" aria-label=\"Verdict\"><p>" + escaped(page_.verdict) +
-              "</p></section>\n";
+      text += "<section class=\"verdict\" id=\"verdict\" aria-label=\"Verdict\">" +
+              element("p", page_.verdict, kCaptionLetters) + "</section>\n";
     }
     return text + remarks() + headline() + "</div>\n";
   }
@@ -116,7 +124,8 @@ class Writer {
     std::string text;
     for (const Remark& remark : remarks) {
       const auto& [name, word] = kKinds[static_cast<std::size_t>(remark.kind)];
-      text += fmt::format("<li class=\"{}\"><b>{}</b><span>{}</span></li>", name, word, escaped(remark.text));
+      text +=
+          fmt::format("<li class=\"{}\"><b>{}</b>{}</li>", name, word, element("span", remark.text, kCaptionLetters));
     }
     return text.empty() ? "" : "<ul class=\"remarks\">" + text + "</ul>\n";
   }
@@ -149,7 +158,7 @@ class Writer {
       std::string beside;
       for (std::size_t i = 2; i < entries.size(); ++i) {
         const Cut shown = cut_text(entries[i].text, 60, detail_.letters);
-        const std::string name = i < table.header.size() ? escaped(table.header[i]) + " " : "";
+        const std::string name = i < table.header.size() ? cut_text(table.header[i], 60, 0).shown + " " : "";
         if (!entries[i].text.empty()) {
           beside += fmt::format("<div class=\"beside\"{}>{}{}</div>", shown.title, name, shown.shown);
         }
@@ -160,7 +169,7 @@ class Writer {
       add(i < table.header.size() ? table.header[i] : "", first[i], "", false);
     }
     text = "<dl class=\"cards\">" + text + "</dl>";
-    if (!table.caption.empty()) text += "<p class=\"remark-below\">" + escaped(table.caption) + "</p>";
+    if (!table.caption.empty()) text += element("p class=\"remark-below\"", table.caption, kCaptionLetters);
     return text;
   }
 
@@ -183,12 +192,11 @@ class Writer {
     return figure && !figure->zoom && (figure->square || figure->aspect < 1.4) && !figure->coastline;
   }
 
-  std::string part_of(const Paragraph& paragraph, bool, bool) const {
-    return "<p>" + escaped(paragraph.text) + "</p>\n";
-  }
+  std::string part_of(const Paragraph& paragraph, bool, bool) const { return element("p", paragraph.text) + "\n"; }
 
   std::string part_of(const CommandLine& command, bool, bool) const {
-    return "<div class=\"command\"><pre><code>" + escaped(command.text, true) + "</code></pre></div>\n";
+    return "<div class=\"command\"><pre><code>" + escaped(command.text.substr(0, 20 * detail_.letters), true) +
+           "</code></pre></div>\n";
   }
 
   std::string part_of(const TextTable& table, bool, bool) {
@@ -203,15 +211,17 @@ class Writer {
       DrawingOptions options;
       options.width = width;
       options.alone = false;
+      options.told = kind == "wide";
       options.most_marks = detail_.marks;
       options.mark = mark;
       std::string svg = draw(named, options);
       return svg.replace(svg.find("class=\"figure"), 13, "class=\"figure " + kind);
     };
-    std::string text = fmt::format("<figure id=\"{}\" class=\"part{}{}\"><h3>{}</h3><div class=\"picture\">", named.id,
-                                   half ? " half" : "", alone ? " alone" : "", escaped(figure.title));
+    std::string text =
+        fmt::format("<figure id=\"{}\" class=\"part{}{}\">{}<div class=\"picture\">", named.id, half ? " half" : "",
+                    alone ? " alone" : "", element("h3", figure.title, kTitleLetters));
     text += drawn(half ? kHalf : kWide, "-wide", "wide") + drawn(kNarrow, "-narrow", "narrow");
-    text += "</div><figcaption>" + escaped(figure.caption);
+    text += "</div><figcaption>" + element("span", figure.caption, kCaptionLetters);
     const std::string note = thinning_note(figure, detail_.marks);
     if (!note.empty()) text += "<span class=\"small\">" + note + "</span>";
     return text + "</figcaption></figure>\n";
@@ -219,7 +229,7 @@ class Writer {
 
   std::string table_of(const TextTable& table) {
     constexpr std::size_t kFewRows = 40;
-    const std::string caption = escaped(table.caption);
+    const std::string caption = cut_text(table.caption, kCaptionLetters, 0).shown;
     const std::size_t rows = std::min(table.rows.size(), detail_.rows);
     std::vector<bool> numbers(table.header.size());  // columns whose values stand to the right
     for (std::size_t column = 0; column < numbers.size(); ++column) {
@@ -232,7 +242,7 @@ class Writer {
     if (!caption.empty()) text += "<caption class=\"hidden\">" + caption + "</caption>";
     text += "<thead><tr>";
     for (std::size_t column = 0; column < table.header.size(); ++column) {
-      const Cut shown = cut_text(table.header[column], kShownLetters, detail_.letters);
+      const Cut shown = cut_text(table.header[column], 48, detail_.letters);
       text += fmt::format("<th scope=\"col\"{}{}>{}</th>", numbers[column] ? " class=\"number\"" : "", shown.title,
                           shown.shown);
     }

@@ -49,6 +49,7 @@ std::size_t columns_of(std::uint32_t code) {
 
 // Widths of DejaVu Sans, which is wider than most, as a part of the size.
 double relative_width(std::uint32_t code) {
+  if (code == 0xFFFD) return 1.03;
   if (code >= 0x80) return columns_of(code) == 2 ? 1.0 : 0.64 * static_cast<double>(columns_of(code));
   const char letter = static_cast<char>(code);
   if (std::string_view("ijl.,:;'|!` ").find(letter) != std::string_view::npos) return 0.33;

@@ -67,17 +67,18 @@ std::string band_path(const Places& at) {
   return path;
 }
 
-std::string rectangle(double x, double y, double x2, double y2) {
+// `over`: how far it reaches beyond its right and lower edge, under the next one, so that no seam is seen.
+std::string rectangle(double x, double y, double x2, double y2, double over) {
   if (!all_finite({x, y, x2, y2})) return "";
-  const double width = std::abs(x2 - x), height = std::abs(y2 - y);
+  const double width = std::abs(x2 - x) + over, height = std::abs(y2 - y) + over;
   return "M" + pair_text(std::min(x, x2), std::min(y, y2)) + "h" + length_text(width) + "v" + length_text(height) +
          "h" + length_text(-width) + "z";
 }
 
-std::vector<std::string> box_paths(const std::vector<DataBox>& boxes, const Frame& frame) {
+std::vector<std::string> box_paths(const std::vector<DataBox>& boxes, const Frame& frame, double over = 0.0) {
   std::vector<std::string> paths;
   for (const DataBox& box : boxes) {
-    paths.push_back(rectangle(frame.x(box.x), frame.y(box.y), frame.x(box.x2), frame.y(box.y2)));
+    paths.push_back(rectangle(frame.x(box.x), frame.y(box.y), frame.x(box.x2), frame.y(box.y2), over));
   }
   return paths;
 }
@@ -105,33 +106,62 @@ std::string rule_path(const PlotLayer& layer, const Frame& frame) {
 // The marks of one path: of one colour.
 struct Shade {
   std::string path;
+  Json places = Json::array();  // x and y of each mark, in the data's units
   Json values = Json::array(), texts = Json::array();
+
+  void tell(const PlotLayer& layer, std::size_t i, double x, double y) {
+    constexpr std::size_t kMostLetters = 80;
+    places.push_back(rounded(x));
+    places.push_back(rounded(y));
+    if (i < layer.value.size()) values.push_back(rounded(layer.value[i]));
+    if (i < layer.text.size()) texts.push_back(cut_to_columns(clean(layer.text[i]), kMostLetters));
+  }
+  // Ten digits: days to a hundredth of a second.
+  static double rounded(double value) {
+    return std::isfinite(value) ? std::stod(fmt::format("{:.10g}", value)) : value;
+  }
+
+  std::string text(const std::string& paint, bool told) const {
+    std::string attributes = paint;
+    const std::pair<const char*, const Json*> columns[] = {{"at", &places}, {"value", &values}, {"text", &texts}};
+    for (const auto& [name, column] : columns) {
+      if (told && !column->empty()) attributes += fmt::format(" data-{}=\"{}\"", name, escaped(column->dump()));
+    }
+    return "<path" + attributes + " d=\"" + path + "\"/>";
+  }
 };
 
-std::string shade_text(const Shade& shade, const std::string& paint, bool told) {
-  std::string text = "<path" + paint;
-  if (told && !shade.values.empty()) text += " data-value=\"" + escaped(shade.values.dump()) + "\"";
-  if (told && !shade.texts.empty()) text += " data-text=\"" + escaped(shade.texts.dump()) + "\"";
-  return text + " d=\"" + shade.path + "\"/>";
+std::string line_text(const PlotLayer& layer, const Places& at, bool told) {
+  Shade line;
+  line.path = line_path(at);
+  for (std::size_t i = 0; i < at.count; ++i) {
+    if (all_finite({at.x[i], at.y[i]})) line.tell(layer, i, layer.x[i], layer.y[i]);
+  }
+  return line.path.empty() ? "" : line.text("", told);
 }
 
-double rounded(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+// Where a mark is said to be: a bar at its end, a cell at its middle.
+std::pair<double, double> said_place(const Figure& figure, const PlotLayer& layer, std::size_t i) {
+  const bool cell = layer.mark == Mark::cells, bar = layer.mark == Mark::bars, lying = bar && bars_lie(figure);
+  const auto middle = [&](const std::vector<double>& from, const std::vector<double>& to, bool between) {
+    return between && i < to.size() ? 0.5 * (from[i] + to[i]) : from[i];
+  };
+  return {middle(layer.x, layer.x2, cell || (bar && !lying)), middle(layer.y, layer.y2, cell || lying)};
+}
 
 std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame& frame,
                       const std::vector<std::string>& paths, bool told) {
-  constexpr std::size_t kMostLetters = 80;
+  const Span& span = frame.values;
   std::map<int, Shade> shades;  // -1: no value
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (paths[i].empty()) continue;
     const bool valued = layer.mark != Mark::bars && i < layer.value.size() && std::isfinite(layer.value[i]);
     if (layer.mark == Mark::cells && !valued) continue;
-    const Span& span = frame.values;
     const double part = valued ? (layer.value[i] - span.low) / (span.high - span.low) : 0.0;
     Shade& shade = shades[valued ? static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kShades)) : -1];
     shade.path += paths[i];
-    if (valued) shade.values.push_back(rounded(layer.value[i]));
-    if (layer.mark == Mark::bars) shade.values.push_back(rounded(bars_lie(figure) ? layer.x[i] : layer.y[i]));
-    if (i < layer.text.size()) shade.texts.push_back(cut_to_columns(clean(layer.text[i]), kMostLetters));
+    const auto [x, y] = said_place(figure, layer, i);
+    shade.tell(layer, i, x, y);
   }
   std::string text;
   if (layer.mark == Mark::points && !layer.value.empty()) {  // light colours are seen on light land, too
@@ -139,15 +169,15 @@ std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame&
     for (const auto& [index, shade] : shades) rim += shade.path;
     text += "<path class=\"rim\" d=\"" + rim + "\"/>";
   }
+  const char* attribute = layer.mark == Mark::cells ? "fill" : "stroke";
   for (const auto& [index, shade] : shades) {
-    const double value = frame.values.low + index * (frame.values.high - frame.values.low) / kShades;
-    const char* attribute = layer.mark == Mark::cells ? "fill" : "stroke";
-    const std::string paint =
-        index < 0 ? "" : fmt::format(" {}=\"{}\"", attribute, value_colour(figure, frame.values, value));
-    text += shade_text(shade, paint, told);
+    const std::string colour = value_colour(figure, span, span.low + index * (span.high - span.low) / kShades);
+    text += shade.text(index < 0 ? "" : fmt::format(" {}=\"{}\"", attribute, colour), told);
   }
   return text;
 }
+
+std::string plain_path(const std::string& path) { return path.empty() ? "" : "<path d=\"" + path + "\"/>"; }
 
 }  // namespace
 
@@ -173,13 +203,13 @@ std::string marks_of(const Figure& figure, const PlotLayer& layer, const Frame& 
   const Places at = places_of(layer, frame);
   switch (layer.mark) {
     case Mark::line:
-      inside = line_path(at);
+      inside = line_text(layer, at, told);
       break;
     case Mark::band:
-      inside = band_path(at);
+      inside = plain_path(band_path(at));
       break;
     case Mark::rule:
-      inside = rule_path(layer, frame);
+      inside = plain_path(rule_path(layer, frame));
       break;
     case Mark::points:
       inside = shades_of(figure, layer, frame, point_paths(at), told);
@@ -188,18 +218,12 @@ std::string marks_of(const Figure& figure, const PlotLayer& layer, const Frame& 
       inside = shades_of(figure, layer, frame, box_paths(bar_boxes(figure, layer), frame), told);
       break;
     case Mark::cells:
-      inside = shades_of(figure, layer, frame, box_paths(cell_boxes(layer), frame), told);
+      inside = shades_of(figure, layer, frame, box_paths(cell_boxes(layer), frame, 0.4), told);
       break;
     case Mark::labels:
       return "";
   }
   if (inside.empty()) return "";
-  if (inside[0] == 'M') {
-    Shade shade{inside, {}, {}};
-    for (const std::string& text : layer.text) shade.texts.push_back(clean(text));
-    shade.texts = shade.texts.size() == at.count && layer.mark == Mark::line ? shade.texts : Json();
-    inside = shade_text(shade, "", told);
-  }
   std::string kind(mark_name(layer.mark));
   kind += fmt::format(" tone-{}", tone_name(layer.tone));
   if (layer.mark == Mark::points && !layer.value.empty()) kind += " coloured";

@@ -24,28 +24,26 @@ const live = html('div', 'hidden', '');
 live.setAttribute('role', 'status');
 document.body.append(live);
 
-// Numbers to a thousandth of what the axis shows.
-const numberText = (value, extent) => {
-  const size = Math.max(Math.abs(value), extent / 1000);
-  if (!(size < 1e7) || size < 1e-4) return value.toExponential(3);
-  const decimals = Math.min(10, Math.max(0, Math.ceil(-Math.log10(extent / 1000))));
+const stepText = (value, step) => {
+  const largest = Math.max(Math.abs(value), step);
+  if (!(largest < 1e7) || step < 1e-4) return value.toExponential(2);
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   return value.toLocaleString('en', {minimumFractionDigits: decimals, maximumFractionDigits: decimals});
 };
 const plainText = value => {
   const size = Math.abs(value);
   return size !== 0 && (size >= 1e7 || size < 1e-4) ? value.toExponential(3) : value.toLocaleString('en', {maximumSignificantDigits: 5});
 };
-const timeText = (value, extent) => {
-  if (!(Math.abs(value) < 1e7)) return numberText(value, extent);
-  const text = new Date(Math.round(value * 86400) * 1000).toISOString();
-  return extent > 400 ? text.slice(0, 10) : text.slice(0, 16).replace('T', ' ');
+const clock = days => new Date(Math.round(days * 86400) * 1000).toISOString();
+const timeText = days => {
+  if (!(Math.abs(days) < 1e7)) return plainText(days);
+  return Number.isInteger(days) ? clock(days).slice(0, 10) : clock(days).slice(0, 16).replace('T', ' ');
 };
 const valueAt = (axis, part) => axis.kind === 'log' ? axis.low * Math.pow(axis.high / axis.low, part)
                                                     : axis.low + part * (axis.high - axis.low);
 const axisText = (axis, value) => {
   if (axis.kind === 'levels') return (axis.levels || [])[Math.round(value)] || '';
-  if (axis.kind === 'time') return timeText(value, axis.high - axis.low);
-  return axis.kind === 'log' ? plainText(value) : numberText(value, axis.high - axis.low);
+  return axis.kind === 'time' ? timeText(value) : plainText(value);
 };
 
 const roundStep = least => {
@@ -74,9 +72,8 @@ const ticksOf = (axis, low, high, most) => {
   const least = (high - low) / most;
   if (axis.kind !== 'time' || !(Math.abs(high) < 1e7)) {
     const step = roundStep(least);
-    return every(low, high, step, value => numberText(Math.abs(value) < step / 2 ? 0 : value, step * 1000));
+    return every(low, high, step, value => stepText(Math.abs(value) < step / 2 ? 0 : value, step));
   }
-  const clock = value => new Date(Math.round(value * 86400) * 1000).toISOString();
   const dayMonth = value => +clock(value).slice(8, 10) + ' ' + months[+clock(value).slice(5, 7) - 1];
   for (const minutes of [1, 5, 15, 30, 60, 180, 360, 720]) {
     if (minutes / 1440 >= least) return every(low, high, minutes / 1440, value => dayMonth(value) + ', ' + clock(value).slice(11, 16));
@@ -90,21 +87,22 @@ const ticksOf = (axis, low, high, most) => {
   return monthTicks(low, high, 12 * roundStep(least / 365.25));
 };
 
-// Marks as the picture has them, in units of the plot.
-const marksOf = plot => {
+// Marks where a plot has them, with the numbers and texts that the wide one of the same picture tells.
+const marksOf = (plot, told) => {
   const marks = [];
-  for (const group of plot.children) {
+  for (const [which, group] of [...plot.children].entries()) {
     const kind = ['line', 'points', 'bars', 'cells'].find(name => group.classList.contains(name));
     if (!kind) continue;
-    for (const path of group.children) {
+    for (const [part, path] of [...group.children].entries()) {
       if (path.classList.contains('rim')) continue;
-      const texts = JSON.parse(path.dataset.text || '[]'), values = JSON.parse(path.dataset.value || '[]');
+      const data = told.children[which].children[part].dataset, parsed = name => JSON.parse(data[name] || '[]');
+      const places = parsed('at'), values = parsed('value'), texts = parsed('text');
       const found = path.getAttribute('d').matchAll(/[ML](-?[\d.]+) (-?[\d.]+)(?:h(-?[\d.]+)v(-?[\d.]+))?/g);
       let index = 0;
       for (const [, x, y, width, height] of found) {
         const w = +(width || 0), h = +(height || 0);
-        marks.push({kind, name: group.dataset.name, x: +x + w / 2, y: +y + (kind === 'cells' ? h / 2 : 0), w, h,
-                    left: +x, top: +y, text: texts[index], value: values[index]});
+        marks.push({kind, name: told.children[which].dataset.name, x: +x + w / 2, y: +y + (kind === 'cells' ? h / 2 : 0), w, h,
+                    left: +x, top: +y, at: places.slice(2 * index, 2 * index + 2), text: texts[index], value: values[index]});
         ++index;
       }
     }
@@ -123,7 +121,7 @@ const enliven = (svg, picture, tip) => {
   const marker = make('circle', {class: 'marker', r: 6, visibility: 'hidden'});
   svg.append(marker);
   let marks, current = -1, from = 0, shown = width;  // part of the plot that is seen
-  const all = () => marks || (marks = marksOf(plot));
+  const all = () => marks || (marks = marksOf(plot, picture.querySelector('.wide .plot')));
   const seen = x => (x - from) * width / shown;
 
   const hide = () => {
@@ -132,15 +130,9 @@ const enliven = (svg, picture, tip) => {
     current = -1;
   };
   const tell = (mark, aloud) => {
-    const px = mark.x / width, py = mark.y / height, lines = [];
-    if (mark.name) lines.push(mark.name);
-    if (mark.text) lines.push(mark.text);
-    const lying = mark.kind === 'bars' && axes.y.kind === 'levels' && axes.x.kind !== 'levels';
-    const y = valueAt(axes.y, axes.y.kind === 'levels' ? (lying ? mark.top + mark.h / 2 : mark.y) / height : 1 - py);
-    const xText = lying ? plainText(mark.value) : axisText(axes.x, valueAt(axes.x, px));
-    const yText = mark.kind === 'bars' && !lying ? plainText(mark.value) : axisText(axes.y, y);
-    lines.push((axes.x.title ? axes.x.title + ': ' : '') + xText, (axes.y.title ? axes.y.title + ': ' : '') + yText);
-    if (mark.value !== undefined && mark.kind !== 'bars') lines.push((svg.dataset.colour ? svg.dataset.colour + ': ' : '') + plainText(mark.value));
+    const lines = [mark.name, mark.text].filter(line => line);
+    for (const [i, axis] of [axes.x, axes.y].entries()) lines.push((axis.title ? axis.title + ': ' : '') + axisText(axis, mark.at[i]));
+    if (typeof mark.value === 'number') lines.push((svg.dataset.colour ? svg.dataset.colour + ': ' : '') + plainText(mark.value));
     tip.textContent = lines.join('\n');
     tip.hidden = false;
     const box = svg.getBoundingClientRect(), around = picture.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
@@ -236,7 +228,6 @@ const enliven = (svg, picture, tip) => {
       begun = at.x;
       svg.setPointerCapture(event.pointerId);
       event.preventDefault();
-      svg.focus({preventScroll: true});
     });
     const end = event => {
       if (begun === null) return;

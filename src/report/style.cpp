@@ -71,7 +71,7 @@ section.part-of { margin-top: 3.5rem; padding-top: 2.25rem; border-top: 1px soli
 
 figure { margin: 0; min-width: 0; }
 .picture { position: relative; }
-.figure { display: block; width: 100%; height: auto; }
+.figure { display: block; width: 100%; height: auto; overflow: visible; }
 .figure.narrow { display: none; }
 figcaption { margin-top: 0.6rem; }
 figcaption .small { display: block; font-size: 0.8125rem; }
@@ -85,6 +85,8 @@ figcaption .small { display: block; font-size: 0.8125rem; }
 .tools { display: flex; gap: 0.35rem; align-items: center; justify-content: flex-end; font-size: 0.8125rem; color: var(--muted); }
 button { font: inherit; font-size: 0.8125rem; color: var(--ink); background: var(--panel); border: 1px solid var(--border);
   border-radius: 6px; padding: 0.15rem 0.6rem; cursor: pointer; }
+button, .tools span { flex: none; white-space: nowrap; }
+@media (hover: none) { .tools span { display: none; } }
 button:hover { border-color: var(--muted); }
 
 .table-box { overflow-x: auto; border: 1px solid var(--border); border-radius: 10px; }
@@ -94,6 +96,7 @@ th, td { padding: 0.5rem 0.9rem; text-align: left; vertical-align: baseline; min
 thead th { font-size: 0.8125rem; color: var(--muted); font-weight: 600; background: var(--panel);
   border-bottom: 1px solid var(--border); vertical-align: bottom; }
 tbody th { font-weight: 500; }
+tbody th, td:not(.number) { min-width: 8.5rem; }
 tbody tr + tr > * { border-top: 1px solid var(--border); }
 .number { text-align: right; white-space: nowrap; overflow-wrap: normal; }
 thead .number { white-space: normal; }

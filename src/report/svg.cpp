@@ -75,6 +75,10 @@ std::string axes_text(const Figure& figure, const Frame& frame) {
   const double bottom = plot.top + plot.height;
   std::string text = fmt::format("<path class=\"base\" d=\"M{} {}h{}\"/>", length_text(plot.left), length_text(bottom),
                                  length_text(plot.width));
+  const auto inside = [&](double middle, const std::string& shown) {  // no label leaves the picture
+    const double half = 0.5 * text_width(shown, kTextSize);
+    return std::clamp(middle, half, std::max(half, frame.width - half));
+  };
   text += "<g class=\"x-axis\">";
   for (const Tick& tick : frame.x_ticks) {
     const double x = plot.left + frame.x(tick.at), y = bottom + 17.0;
@@ -83,8 +87,8 @@ std::string axes_text(const Figure& figure, const Frame& frame) {
                       fmt::format(" text-anchor=\"end\" transform=\"rotate(-36 {} {})\"", length_text(x + 4.0),
                                   length_text(bottom + 14.0)));
     } else {
-      if (!tick.text.empty()) text += text_at(x, y, tick.text, kMiddle);
-      if (!tick.below.empty()) text += text_at(x, y + 15.0, tick.below, kMiddle);
+      if (!tick.text.empty()) text += text_at(inside(x, tick.text), y, tick.text, kMiddle);
+      if (!tick.below.empty()) text += text_at(inside(x, tick.below), y + 15.0, tick.below, kMiddle);
     }
   }
   text += "</g><g class=\"y-axis\">";
@@ -93,8 +97,7 @@ std::string axes_text(const Figure& figure, const Frame& frame) {
   }
   text += "</g>";
   if (!frame.x_title.empty()) {
-    const double half = 0.5 * text_width(frame.x_title, kTextSize);
-    const double middle = std::clamp(plot.left + 0.5 * plot.width, half, std::max(half, frame.width - half));
+    const double middle = inside(plot.left + 0.5 * plot.width, frame.x_title);
     text += text_at(middle, frame.height - 9.0, frame.x_title, " class=\"axis-title\" text-anchor=\"middle\"");
   }
   if (!frame.y_title.empty()) text += text_at(6.0, frame.y_title_base, frame.y_title, " class=\"axis-title\"");
@@ -121,12 +124,18 @@ std::string colour_bar(const Figure& figure, const Frame& frame) {
     right = std::max(right, left + wide + 6.0 + text_width(tick.text, kTextSize));
   }
   if (!frame.value_title.empty()) {
-    const double x = right + 11.0, y = plot.top + 0.5 * plot.height;
+    const double x = right + 15.0, y = plot.top + 0.5 * plot.height;
     text += text_at(x, y, frame.value_title,
                     fmt::format(" class=\"axis-title\" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"",
                                 length_text(x), length_text(y)));
   }
   return text + "</g>";
+}
+
+// What a screen reader says.
+std::string spoken(const std::string& text) {
+  constexpr std::size_t kMostLetters = 1500;
+  return escaped(cut_to_columns(clean(text), kMostLetters));
 }
 
 // What a page's script reads of an axis.
@@ -188,13 +197,13 @@ std::string draw(const Figure& whole, const DrawingOptions& options) {
     text += axis_attribute("x", figure.x, frame.x) + axis_attribute("y", figure.y, frame.y);
     if (frame.colours) text += " data-colour=\"" + escaped(cut_to_columns(clean(figure.colour.title), 60)) + "\"";
   }
-  text += fmt::format("><title id=\"{}-title\">{}</title><desc id=\"{}-text\">{}</desc>", id, escaped(figure.title), id,
-                      escaped(figure.caption));
+  text += fmt::format("><title id=\"{}-title\">{}</title><desc id=\"{}-text\">{}</desc>", id, spoken(figure.title), id,
+                      spoken(figure.caption));
   if (options.alone) {
     text += "<style>" + drawing_rules(true) + "</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>";
   }
   if (!frame.title.empty()) text += text_at(6.0, frame.title_base, frame.title, " class=\"title\"");
-  text += legend_text(frame) + grid_text(figure, frame) + plot_text(figure, frame, !options.alone);
+  text += legend_text(frame) + grid_text(figure, frame) + plot_text(figure, frame, options.told);
   text += axes_text(figure, frame) + colour_bar(figure, frame);
   for (const PlotLayer& layer : figure.layers) {
     if (layer.mark == Mark::labels) text += labels_of(layer, frame);
