@@ -55,7 +55,8 @@ constexpr std::string_view kDrawingRules = R"css(
 .bars.tone-quiet path { fill-opacity: 1; }
 .cells path { stroke: none; shape-rendering: crispEdges; }
 .rule path { fill: none; stroke: currentColor; stroke-width: 1.3; }
-.figure .labels text { fill: var(--ink); font-size: 11px; }
+.figure .labels text { fill: var(--ink); font-size: 11px; paint-order: stroke; stroke: var(--page); stroke-width: 3px;
+  stroke-opacity: 0.8; stroke-linejoin: round; }
 .figure .empty { font-style: italic; }
 )css";
 
