@@ -210,7 +210,7 @@ Frame frame_of(const Figure& figure, double width, bool with_title) {
         ticks_of(figure.y, y.low, y.high,
                  listed ? std::max(1, static_cast<int>(height / kLevelRow)) : fitting_count(height, kBetweenY));
     for (Tick& tick : ticks) tick.text = clean(tick.text);
-    cut_all(ticks, 0.34 * width);
+    cut_all(ticks, 0.4 * width);
     return ticks;
   };
   frame.plot.top = top;

@@ -157,7 +157,7 @@ std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame&
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (paths[i].empty()) continue;
     const bool valued = layer.mark != Mark::bars && i < layer.value.size() && std::isfinite(layer.value[i]);
-    if (layer.mark == Mark::cells && !valued) continue;
+    if (layer.mark == Mark::cells && !layer.value.empty() && !valued) continue;
     const double part = valued ? (layer.value[i] - span.low) / (span.high - span.low) : 0.0;
     Shade& shade = shades[valued ? static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kShades)) : -1];
     shade.path += paths[i];

@@ -165,6 +165,11 @@ TEST(Svg, ColoursGoFromOneEndToTheOther) {
   std::string svg = svg_of(figure);
   for (const char* colour : {"#440154", "#fde725"})
     EXPECT_NE(svg.find(colour), std::string::npos) << colour;  // viridis
+  figure.layers[0].value = {-1, kNone, 3};                     // no colour, no cell
+  EXPECT_EQ(numbers_of(attribute(svg_of(figure), "<g class=\"cells", "d")).size(), 5u);
+  figure.layers[0].value.clear();  // its tone
+  EXPECT_EQ(numbers_of(attribute(svg_of(figure), "<g class=\"cells", "d")).size(), 15u);
+  figure.layers[0].value = {-1, 0, 3};
   figure.colour.middle = 0.0;
   svg = svg_of(figure);  // from -3 to 3: zero is grey, 3 the darkest red, -1 some blue
   for (const char* colour : {"#e8e8e6", "#981826"})
