@@ -317,11 +317,16 @@ std::string CompositePredictor::component_scale() const {
 }
 
 // `mean` (n) of predict_function(). The networks' sums in float32 are rounded in another order there: the constant has
-// the difference.
+// the difference, and the levels of the terms.
 Components CompositePredictor::components_of(const Dataset& rows, const at::Tensor& mean) const {
   if (likelihood->has_classes()) throw UsageError("components are of numbers; this model predicts classes");
   FunctionParts parts = parts_at(*posterior, rows);
   const bool identity = likelihood->link == Link::identity;
+  if (!centres.empty()) {
+    const at::Tensor levels = at::tensor(centres, at::kDouble);
+    parts.mean = parts.mean - levels.unsqueeze(1);
+    parts.constant = parts.constant + levels.sum();
+  }
   if (identity) parts.constant = mean - parts.mean.sum(0);
   const Scaling scaling = identity ? encoder.target_scaling : Scaling{};
   Components found;

@@ -38,6 +38,7 @@ Json fitted_json(const CompositePredictor& model) {
   json["amplitude"] = model.posterior->amplitude();
   json["solved_noise"] = model.solved_noise;
   json["spread"] = model.spread;
+  json["centres"] = model.centres;
   calibration_json(model.calibration, json);
   json["support"] = !model.support.empty();
   if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
@@ -159,6 +160,7 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   if (json.contains("trees")) model.trees = trees_from(json.at("trees"), weights, directory + "/weights.safetensors");
   model.noise = json.at("noise");
   model.spread = json.value("spread", 1.0);
+  model.centres = json.value("centres", std::vector<double>());
   model.options.members = json.at("members");
   model.options.seed = json.at("seed");
   model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();

@@ -39,6 +39,8 @@ struct CompositePredictor : Predictor {
   // of the first, by which intervals are calibrated, for errors that are no smaller.
   double spread = 1.0;
 
+  std::vector<double> centres;  // of each term's part, over training rows, standardised; empty: levels stay with terms
+
   double solved_noise = 1.0;  // sd that weights in closed form were solved with; `noise` may have come from other rows
 
   Calibration calibration;             // scores of intervals on rows the model had not seen
