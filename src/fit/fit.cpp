@@ -401,6 +401,7 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   result.model.encoder = stage->encoder();
   result.model.options = stage->model_options();
   result.model.posterior = posterior;
+  result.model.raw_spread = stage->spread();
   result.model.likelihood = &likelihood_of(plan.options);
   FitReport& report = result.report;
   if (!classes) {

@@ -17,8 +17,9 @@ std::string_view support_name(Support support);  // "inside", "edge", "extrapola
 
 // One part of a prediction that is a sum.
 struct ComponentName {
-  std::string path;  // "term1", as parameters have it; "offset"
-  std::string text;  // "periodic(date, period=1y)"
+  std::string path;                       // "term1", as parameters have it; "offset"
+  std::string text;                       // "periodic(date, period=1y)"
+  std::vector<std::string> columns = {};  // that it reads
 };
 struct TermShare {
   ComponentName name;
