@@ -260,7 +260,7 @@ void print_shares(const std::vector<TermShare>& shares, const Predictor& model) 
   if (shares.empty()) return;
   const bool lost = std::any_of(shares.begin(), shares.end(), [](auto& each) { return std::isfinite(each.rmse_lost); });
   fmt::print("share of the variance of {}{}\n", model.component_scale(),
-             lost ? ", and how much the rmse of validation rows rises without its part, the others as they are" : "");
+             lost ? "; by how much the rmse of validation rows rises without it" : "");
   for (const TermShare& each : shares) {
     const std::string share = std::isfinite(each.share) ? fmt::format("{:.1f}%", 100.0 * each.share) : "-";
     const std::string loss =

@@ -32,16 +32,15 @@ void refuse_unread(const Predictor& model, const std::string& name) {
 double value_of(const Column& column, const std::string& text) {
   const std::string& name = column.info.name;
   const auto refuse = [&](const std::string& expected) {
-    throw UsageError(setting("at", name + "=" + text) + ": \"" + text + "\" is not " + expected + " of \"" + name +
-                     "\"");
+    throw UsageError("\"" + name + "\" is to be held at \"" + text + "\", which is not " + expected);
   };
   switch (column.info.type) {
     case ColumnType::text:
-      refuse("a number, a time or a level");
+      refuse("a number, a time or a level: the column holds text");
       break;
     case ColumnType::category: {
       const auto found = std::find(column.info.levels.begin(), column.info.levels.end(), text);
-      if (found == column.info.levels.end()) refuse("a level");
+      if (found == column.info.levels.end()) refuse("one of its levels");
       return static_cast<double>(found - column.info.levels.begin());
     }
     case ColumnType::time: {

@@ -79,7 +79,8 @@ Effect effect_of(const Predictor& model, const Table& table, const std::string& 
   const EffectQuestion question(model, table, {name}, options);
   const Column& column = question.table.column(name);
   std::vector<double> points;
-  Effect effect{question.points(name, points)};
+  Effect effect;
+  static_cast<EffectPoints&>(effect) = question.points(name, points);
   effect.goes_with = goes_with(question, column);
   effect.accumulated = !effect.goes_with.empty();
   const CurveRows ask =

@@ -18,10 +18,10 @@ struct EffectOptions {
   std::int64_t draws = 100;  // of the function, whose curves give the band
   double level = 0.9;        // share of the draws' curves that a band holds at each point
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> at;  // columns held at a value, as a cell of the table would have it
+  std::map<std::string, std::string> at = {};  // columns held at a value, as a cell of the table would have it
   // Of a component alone, on the scale of Predictor::component_scale(): its path; "": of the prediction. It has a band
   // where no other component reads what changes, and the scale is the target.
-  std::string term;
+  std::string term = {};
 };
 
 // Points of a column: quantiles of its values, each once, or its levels.
