@@ -242,7 +242,6 @@ RawSpread EvidenceSearch::spread(const std::vector<double>& at, std::int64_t tol
       slope.push_back(rows * (gradient[i] - of_prior / rows_) + of_prior);
     }
     const double away = root.t().mv(at::tensor(slope, at::kDouble)).norm().item<double>();
-    if (getenv("ICK_AWAY")) fprintf(stderr, "away %g free %zu told %g\n", away, free.size(), rows);
     if (!(away < kMostAway)) return {};
     found.mode.assign(at.begin(), at.end() - 1);
     found.sd.assign(found.mode.size(), std::numeric_limits<double>::quiet_NaN());

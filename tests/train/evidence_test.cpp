@@ -324,7 +324,7 @@ TEST(Laplace, IsWhatNumpyMakesOfValuesAlone) {
       EXPECT_NEAR(best.x.back(), mode, 0.01 * sd);
       continue;
     }
-    const auto at = static_cast<std::size_t>(kernel.parameters().find("rbf." + name).first);
+    const auto at = static_cast<std::size_t>(kernel.parameters().find("term1.t.rbf." + name).first);
     EXPECT_NEAR(best.x[at], mode, 0.01 * sd) << name;
     EXPECT_EQ(found.mode[at], best.x[at]);
     EXPECT_NEAR(found.sd[at] / sd, 1.0, 1e-3) << name;
@@ -342,7 +342,7 @@ TEST(Laplace, IsOfAModeAlone) {
   EXPECT_TRUE(search.spread(away, 30).mode.empty());
   const RawSpread found = search.spread(best.x, 30);
   ASSERT_EQ(found.sd.size(), 2u);
-  const auto scale = static_cast<std::size_t>(kernel.parameters().find("rbf.lengthscale").first);
+  const auto scale = static_cast<std::size_t>(kernel.parameters().find("term1.t.rbf.lengthscale").first);
   EXPECT_LE(found.sd[scale], 0.5 * std::log(25.0) / kNinety * (1.0 + 1e-9));
   EXPECT_GT(found.sd[scale], 0.0);
   EXPECT_TRUE(std::isnan(found.sd[1 - scale]));
