@@ -16,6 +16,7 @@
 #include "cli/fold_json.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
+#include "ick/predict/composite.h"
 #include "ick/store/model_directory.h"
 #include "ick/table/csv.h"
 #include "ick/table/time.h"
@@ -233,7 +234,15 @@ int run_effects(const EffectsRequest& request) {
     throw UsageError("--term and --at are for curves: name the columns whose effects are wanted");
   }
   const Table table = read_table(request.data, request.reading.read_options(model, /*with_target=*/overview));
-  return overview ? print_overview(request, model, table) : print_curves(request, model, table);
+  if (overview) return print_overview(request, model, table);
+  const auto* const composite = dynamic_cast<const CompositePredictor*>(&model);
+  if (composite != nullptr && composite->posterior->engine().name == "ensemble" && stored.report.polished) {
+    fmt::print(
+        stderr,
+        "bands are the spread of members, too narrow where last layers are solved in closed form, as here; those of "
+        "--posterior laplace and nngp hold what they should\n");
+  }
+  return print_curves(request, model, table);
 }
 
 }  // namespace

@@ -263,8 +263,8 @@ void print_shares(const std::vector<TermShare>& shares, const Predictor& model) 
              lost ? "; by how much the rmse of validation rows rises without it" : "");
   for (const TermShare& each : shares) {
     const std::string share = std::isfinite(each.share) ? fmt::format("{:.1f}%", 100.0 * each.share) : "-";
-    const std::string loss =
-        std::isfinite(each.rmse_lost) ? fmt::format("{:+.3g} +- {:.1g}", each.rmse_lost, each.rmse_lost_error) : "-";
+    std::string loss = std::isfinite(each.rmse_lost) ? fmt::format("{:+.3g}", each.rmse_lost) : "-";
+    if (std::isfinite(each.rmse_lost_error)) loss += fmt::format(" +- {:.1g}", each.rmse_lost_error);
     fmt::print("  {:>7}  {}{}  {}\n", share, lost ? fmt::format("{:>17}  ", loss) : "", each.name.path, each.name.text);
   }
 }

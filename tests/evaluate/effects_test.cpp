@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <numbers>
 #include <numeric>
@@ -211,9 +210,13 @@ Table waves(std::uint64_t seed) {
       {Column::numbers("t", t), Column::numbers("x", x), Column::numbers("z", z), Column::numbers("y", y)});
 }
 
-// Of all points of both curves over seeds, the share within two standard errors of the truth, these from the band.
-double share_within(const std::string& formula, const FitOptions& options, std::uint64_t first, int seeds) {
-  double within = 0.0, points = 0.0;
+// Of all points of both curves over seeds: the share within two standard errors of the truth, these from the band, and
+// the root mean squared error.
+struct AgainstTruth {
+  double share = 0.0, rmse = 0.0;
+};
+AgainstTruth against_truth(const std::string& formula, const FitOptions& options, std::uint64_t first, int seeds) {
+  double within = 0.0, points = 0.0, squares = 0.0;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(seeds); ++seed) {
     const Fitted fitted = fit(waves(seed), formula, options);
     const Table fresh = waves(seed + 1000);
@@ -225,14 +228,13 @@ double share_within(const std::string& formula, const FitOptions& options, std::
       for (std::size_t k = 0; k < expected.size(); ++k) {
         within += effect.lower[k] <= expected[k] && expected[k] <= effect.upper[k] ? 1.0 : 0.0;
         points += 1.0;
+        squares += std::pow(effect.mean[k] - expected[k], 2);
       }
     };
     count("t", [](double t) { return std::sin(2.0 * std::numbers::pi * t); });
     count("x", [](double x) { return x * x; });
   }
-  testing::Test::RecordProperty("share", std::to_string(within / points));
-  std::printf("%s: %.1f%% of %g points within two standard errors\n", formula.c_str(), 100.0 * within / points, points);
-  return within / points;
+  return {within / points, std::sqrt(squares / points)};
 }
 
 FitOptions with_posterior(const std::string& name) {
@@ -241,21 +243,30 @@ FitOptions with_posterior(const std::string& name) {
   return options;
 }
 
+void expect_truth(const std::string& formula, const std::string& posterior, int seeds, double least_share) {
+  const AgainstTruth found = against_truth(formula, with_posterior(posterior), 1, seeds);
+  testing::Test::RecordProperty(posterior + " share", std::to_string(found.share));
+  testing::Test::RecordProperty(posterior + " rmse", std::to_string(found.rmse));
+  EXPECT_GE(found.share, least_share) << formula;
+  EXPECT_LT(found.rmse, 0.06) << formula;
+}
+
+// Parameters are held at their mode: two standard errors hold the truth somewhat less often than 95%.
 TEST(Effects, OfKernelsAreTheTruthWithinTwoStandardErrors) {
-  const char* const formula = "y ~ periodic(t, period=1) + rbf(x) + rbf(z)";
-  EXPECT_GE(share_within(formula, with_posterior("exact"), 1, 3), 0.85);
-  EXPECT_GE(share_within(formula, with_posterior("neighbours"), 1, 2), 0.85);
+  expect_truth("y ~ periodic(t, period=1) + rbf(x) + rbf(z)", "exact", 3, 0.85);
+  expect_truth("y ~ periodic(t, period=1) + rbf(x) + rbf(z)", "neighbours", 2, 0.85);
 }
 
 TEST(EffectsSlow, OfKernelsAreTheTruthWithinTwoStandardErrors) {
-  const char* const formula = "y ~ periodic(t, period=1) + rbf(x) + rbf(z)";
-  EXPECT_GE(share_within(formula, with_posterior("exact"), 1, 10), 0.9);
-  EXPECT_GE(share_within(formula, with_posterior("neighbours"), 1, 10), 0.9);
+  expect_truth("y ~ periodic(t, period=1) + rbf(x) + rbf(z)", "exact", 10, 0.85);
+  expect_truth("y ~ periodic(t, period=1) + rbf(x) + rbf(z)", "neighbours", 10, 0.85);
 }
 
-TEST(EffectsSlow, OfNetworksAreTheTruthWithinTwoStandardErrors) {
-  EXPECT_GE(share_within("y ~ periodic(t, period=1) + mlp(x)", {}, 1, 5), 0.0);
-  EXPECT_GE(share_within("y ~ mlp(cycle(t, period=1)) + mlp(x)", {}, 1, 5), 0.0);
+// Bands of an ensemble are the spread of its members, which is too small: no share is asked for, see docs/effects.md.
+TEST(EffectsSlow, OfNetworksAreNearTheTruth) {
+  expect_truth("y ~ mlp(cycle(t, period=1)) + mlp(x)", "ensemble", 5, 0.0);
+  expect_truth("y ~ mlp(cycle(t, period=1)) + mlp(x)", "laplace", 5, 0.8);
+  expect_truth("y ~ mlp(cycle(t, period=1)) + mlp(x)", "nngp", 3, 0.9);
 }
 
 // One fit of two kernels: shares, losses, intervals, and the curve of a term.
