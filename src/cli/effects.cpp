@@ -235,14 +235,14 @@ int run_effects(const EffectsRequest& request) {
   }
   const Table table = read_table(request.data, request.reading.read_options(model, /*with_target=*/overview));
   if (overview) return print_overview(request, model, table);
+  const int code = print_curves(request, model, table);
   const auto* const composite = dynamic_cast<const CompositePredictor*>(&model);
   if (composite != nullptr && composite->posterior->engine().name == "ensemble" && stored.report.polished) {
-    fmt::print(
-        stderr,
-        "bands are the spread of members, too narrow where last layers are solved in closed form, as here; those of "
-        "--posterior laplace and nngp hold what they should\n");
+    fmt::print(stderr,
+               "bands are the spread of members, and too narrow where last layers are solved in closed form, as here; "
+               "fit with --posterior laplace or nngp for bands that can be relied on\n");
   }
-  return print_curves(request, model, table);
+  return code;
 }
 
 }  // namespace
