@@ -221,11 +221,13 @@ double sample_quantile(const std::vector<double>& sorted, double p) {
 
 void add_band(const std::vector<std::vector<double>>& draws, double level, const std::vector<double>& mean,
               std::vector<double>& lower, std::vector<double>& upper) {
+  const auto [low, high] = std::minmax_element(mean.begin(), mean.end());
+  const double least = 1e-9 * (*high - *low);  // below, draws differ by rounding
   for (std::size_t k = 0; k < mean.size(); ++k) {
     std::vector<double> values;
     for (const std::vector<double>& each : draws) values.push_back(each[k]);
     std::sort(values.begin(), values.end());
-    if (values.empty() || !(values.front() < values.back())) {  // one function: nothing is known of what is not
+    if (values.empty() || !(values.back() - values.front() > least)) {  // one function: nothing is known of what is not
       lower.push_back(std::nan("")), upper.push_back(std::nan(""));
       continue;
     }
