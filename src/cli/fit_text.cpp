@@ -18,8 +18,10 @@ namespace {
 
 std::string values_text(const ParameterValue& value) {
   std::string text;
-  for (std::size_t i = 0; i < value.values.size(); ++i)
+  for (std::size_t i = 0; i < value.values.size(); ++i) {
     text += fmt::format("{}{:.4g}", i == 0 ? "" : ", ", value.values[i]);
+    if (!value.lower.empty()) text += fmt::format(" ({:.3g} to {:.3g})", value.lower[i], value.upper[i]);
+  }
   return (value.values.size() == 1 ? text : "[" + text + "]") + (value.unit.empty() ? "" : " " + value.unit) +
          (value.fixed     ? " (known)"
           : value.at_edge ? " (at the edge of its prior: the data say little of it, or the formula lacks something)"
@@ -256,10 +258,14 @@ nlohmann::json fit_json(const Predictor& model, const FitReport& report) {
 
 void print_shares(const std::vector<TermShare>& shares, const Predictor& model) {
   if (shares.empty()) return;
-  fmt::print("share of the variance of {}\n", model.component_scale());
+  const bool lost = std::any_of(shares.begin(), shares.end(), [](auto& each) { return std::isfinite(each.rmse_lost); });
+  fmt::print("share of the variance of {}{}\n", model.component_scale(),
+             lost ? "; by how much the rmse of validation rows rises without it" : "");
   for (const TermShare& each : shares) {
     const std::string share = std::isfinite(each.share) ? fmt::format("{:.1f}%", 100.0 * each.share) : "-";
-    fmt::print("  {:>7}  {}  {}\n", share, each.name.path, each.name.text);
+    std::string loss = std::isfinite(each.rmse_lost) ? fmt::format("{:+.3g}", each.rmse_lost) : "-";
+    if (std::isfinite(each.rmse_lost_error)) loss += fmt::format(" +- {:.1g}", each.rmse_lost_error);
+    fmt::print("  {:>7}  {}{}  {}\n", share, lost ? fmt::format("{:>17}  ", loss) : "", each.name.path, each.name.text);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "fit/noise.h"
 #include "fit/sanity.h"
 #include "fit/second.h"
+#include "fit/term_losses.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/inference/engine.h"
@@ -23,6 +24,7 @@
 #include "inference/stage.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
+#include "predict/in_units.h"
 
 namespace ick {
 
@@ -47,6 +49,7 @@ struct Outcome : StageOutcome {
   double spread = 0.0;        // of its members, see spread_of(); 0: not of a trained ensemble of numbers
   bool ranked = false;        // networks read numbers by their ranks
   at::Tensor mean, variance;  // of the function at rows it has not seen; of classes the functions of members
+  at::Tensor parts;           // of the function there, see term_losses.h
 
   Outcome(const Stage& stage, const FunctionPosterior& posterior, const Dataset& unseen)
       : StageOutcome(stage.outcome()),
@@ -61,6 +64,7 @@ struct Outcome : StageOutcome {
     const Scaling& scaling = stage.encoder().target_scaling;
     mean = found.mean * scaling.sd + scaling.mean;
     variance = found.variance * (scaling.sd * scaling.sd);
+    if (count_of(stage.plan().validation) > 0) parts = centred_parts(stage, posterior, unseen);
     const bool comparable = posterior.engine().trains && likelihood.link == Link::identity;
     if (!comparable || stage.options().refit != Refit::yes) return;
     spread = spread_of(stage.table(), stage.plan(), {posterior, stage.encoder()});
@@ -85,6 +89,7 @@ struct Outcome : StageOutcome {
     noise_variance = number("noise_variance");
     mean = find_tensor(from.tensors, "outcome.mean");
     variance = find_tensor(from.tensors, "outcome.variance");
+    parts = find_tensor(from.tensors, "outcome.parts");
     if (!mean.defined()) missing("mean");
     if (!classes && !variance.defined()) missing("variance");
   }
@@ -108,6 +113,7 @@ struct Outcome : StageOutcome {
                        {"outcome.noise_variance", noise_variance}});
     to.tensors.emplace_back("outcome.mean", mean);
     if (variance.defined()) to.tensors.emplace_back("outcome.variance", variance);
+    if (parts.defined()) to.tensors.emplace_back("outcome.parts", parts);
   }
 };
 
@@ -184,8 +190,12 @@ struct Judged {
 };
 
 Unseen chosen(const Unseen& all, const at::Tensor& index) {
-  return {all.rows.subset(index), all.mean.index_select(0, index), all.variance.index_select(0, index),
-          all.y.index_select(0, index), all.scaling};
+  return {all.rows.subset(index),
+          all.mean.index_select(0, index),
+          all.variance.index_select(0, index),
+          all.y.index_select(0, index),
+          all.scaling,
+          all.parts.defined() ? all.parts.index_select(1, index) : all.parts};
 }
 
 at::Tensor where_true(const at::Tensor& mask) { return mask.nonzero().select(1, 0).contiguous(); }
@@ -198,7 +208,7 @@ void finish(const Table& given, const FirstTrees* grown, const FitPlan& plan, co
   CompositePredictor& model = result.model;
   const FitOptions& o = plan.options;
   const bool validated = count_of(plan.validation) > 0;
-  Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}, plan.encoder.target_scaling};
+  Unseen unseen{unseen_rows, outcome.mean, outcome.variance, {}, plan.encoder.target_scaling, outcome.parts};
   unseen.y = unseen.rows.targets() * unseen.scaling.sd + unseen.scaling.mean;
   std::optional<LeftOutRows> left_out = validated ? leave_out(stage, *model.posterior, refitted) : std::nullopt;
   if (left_out && grown != nullptr && !left_out->at_random) grow_without(given, plan, *grown, *left_out);
@@ -259,6 +269,10 @@ void finish(const Table& given, const FirstTrees* grown, const FitPlan& plan, co
   result.report.validation =
       score(predictive, validation.seen, span_of(validation.location), span_of(validation.scale), constant, {},
             validation.weights.defined() ? span_of(validation.weights) : std::span<const double>());
+  add_losses(model, unseen,
+             {validation.location, validation.scale, validation.seen, validation.weights,
+              exchangeable_parts(table, *o.validation, unseen.rows)},
+             result.report.term_shares);
 }
 
 // Processes share out members and rows of gradient descent. Without it each would do all of the work, in memory of its
@@ -387,8 +401,13 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   result.model.encoder = stage->encoder();
   result.model.options = stage->model_options();
   result.model.posterior = posterior;
+  result.model.raw_spread = stage->spread();
   result.model.likelihood = &likelihood_of(plan.options);
   FitReport& report = result.report;
+  if (!classes) {
+    result.model.centres = ick::to_vector(centres_of(*stage, *posterior));
+    report.term_shares = shares_of_rows(given, plan, result.model);
+  }
   if (classes) {
     finish_classes(plan, *stage, unseen, outcome, result);
   } else {
@@ -417,7 +436,6 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   if (!classes) {
     for (const Message& sentence : odd_things(table, plan, *stage, result)) report.remarks.push_back(sentence);
   }
-  report.term_shares = shares_of_rows(given, plan, result.model);
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

@@ -17,6 +17,7 @@ struct Unseen {
   at::Tensor mean, variance;  // of the function: (n) in float64; of classes the functions of members (E, n, C)
   at::Tensor y;               // (n)
   Scaling scaling;            // by which targets and errors of rows are standardised
+  at::Tensor parts = {};      // of the function, see term_losses.h: (1 + T, n), or undefined
 };
 
 // The noise that makes the observations most likely: the minimum over t = log s^2 of

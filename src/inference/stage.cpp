@@ -71,6 +71,19 @@ bool is_one_in_each(const Table& table, const std::vector<std::string>& columns,
   });
 }
 
+constexpr char kModes[] = "spread.mode", kSds[] = "spread.sd";  // in checkpoints
+
+void write_spread(const RawSpread& spread, TensorState& to) {
+  if (spread.mode.empty()) return;
+  to.emplace_back(kModes, at::tensor(spread.mode, at::kDouble));
+  to.emplace_back(kSds, at::tensor(spread.sd, at::kDouble));
+}
+
+RawSpread read_spread(const TensorState& from) {
+  const at::Tensor modes = find_tensor(from, kModes), sds = find_tensor(from, kSds);
+  return modes.defined() && sds.defined() ? RawSpread{numbers_of(modes), numbers_of(sds)} : RawSpread{};
+}
+
 // Kernel columns of the places by which rows are set apart: those of blocks, and what is one in each group.
 std::vector<std::int64_t> kernel_columns_apart(const Table& table, const Encoder& encoder, const Split& split,
                                                const std::vector<std::int64_t>& rows) {
@@ -204,7 +217,7 @@ void Stage::warm_up() {
   log_noise_ = warm_start(
       *model_, encoder_, training_, likelihood_of(options()),
       elsewhere_ ? seed_for(options().seed, "elsewhere") : options().seed, [this] { return keep_going(); },
-      stated_log_noise(), kernel_columns_apart(table_, encoder_, *options().validation, training_.rows));
+      stated_log_noise(), kernel_columns_apart(table_, encoder_, *options().validation, training_.rows), &spread_);
   // The search may end elsewhere on another machine.
   if (hooks_.ranks != nullptr) hooks_.ranks->broadcast(model_->kernel().parameters().raw().detach(), 0);
   model_->place_maps(training_);
@@ -242,6 +255,7 @@ void Stage::add_features() {
 }
 
 void Stage::take_kernels(const Stage& from) {
+  spread_ = from.spread_;
   if (!model_->has_kernels()) return;
   if (from.model().features() != model_->features()) {
     model_ = new_model(from.model().spec());
@@ -305,6 +319,7 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
       if (known != run.resume->numbers.end()) spec.terms[t].features = static_cast<std::int64_t>(known->second);
     }
     model_ = std::make_shared<Model>(spec, encoder_, run.resume->tensors, model_options_);
+    spread_ = read_spread(run.resume->tensors);
     if (hooks_.planned) hooks_.planned(plan_);
   } else {
     make_model();
@@ -317,14 +332,22 @@ void Stage::descend(std::int64_t last, const StageRun& run) {
     if (run.from == nullptr || usual_lengthscales_) add_features();
   }
   const Likelihood& likelihood = likelihood_of(options());
+  FitHooks hooks = hooks_;
+  if (hooks_.checkpoint) {
+    hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      Checkpoint whole = checkpoint;
+      write_spread(spread_, whole.tensors);
+      hooks_.checkpoint(whole);
+    };
+  }
   Trainer trainer(*model_, likelihood_objective(*model_, options()), options(), training_,
-                  validation_.size() > 0 ? &validation_ : nullptr, encoder_.target_scaling.sd, hooks_, phase_);
+                  validation_.size() > 0 ? &validation_ : nullptr, encoder_.target_scaling.sd, hooks, phase_);
   if (run.resume != nullptr) trainer.restore(*run.resume);
   const Stopwatch watch;
   trainer.run(last);
   // What follows a training, another one or folds, is resumed from its end.
   const bool writes = hooks_.checkpoint && training_.images.empty() && options().refit == Refit::yes;
-  if (writes && (hooks_.ranks == nullptr || hooks_.ranks->rank() == 0)) hooks_.checkpoint(trainer.checkpoint());
+  if (writes && (hooks_.ranks == nullptr || hooks_.ranks->rank() == 0)) hooks.checkpoint(trainer.checkpoint());
   seconds_ = watch.seconds();
   epochs_ = trainer.epochs_done();
   best_epoch_ = validation_.size() > 0 ? trainer.best_epoch() : epochs_;

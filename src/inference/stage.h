@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "ick/inference/draw.h"
 #include "ick/inference/engine.h"
+#include "ick/kernel/spread.h"
 #include "ick/train/fit_hooks.h"
 #include "ick/train/lasting_noise.h"
 #include "inference/left_out.h"
@@ -62,7 +63,9 @@ class Stage {
   // The noise that the user states, standardised.
   std::optional<double> stated_noise_variance() const;
   std::optional<double> stated_log_noise() const;
-  double log_noise() const { return log_noise_; }  // log s^2 of the warm start
+  double log_noise() const { return log_noise_; }      // log s^2 of the warm start
+  const RawSpread& spread() const { return spread_; }  // of kernel parameters, where the search for them ended
+  void set_spread(RawSpread spread) { spread_ = std::move(spread); }
 
   // What is learned of noise and scales: standardised, or in the target's units (squared).
   void set_noise(double sd) { noise_ = sd; }
@@ -114,7 +117,8 @@ class Stage {
   Dataset training_, validation_;
   ModelOptions model_options_;
   std::shared_ptr<Model> model_;
-  double log_noise_;    // log s^2 of the warm start
+  double log_noise_;  // log s^2 of the warm start
+  RawSpread spread_;
   double noise_ = 0.0;  // sd, standardised; 0: not learned
   LastingNoise lasting_;
   Scales scales_;

@@ -9,6 +9,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/base/text.h"
 #include "likelihood/special.h"
 #include "model/row_cost.h"
 #include "predict/classes.h"
@@ -28,6 +29,25 @@ std::string unit_of(const Encoder& encoder, const Factor& f) {
   std::string text = unit(f.columns[0]);
   for (std::size_t d = 1; d < f.columns.size() && !same; ++d) text += ", " + unit(f.columns[d]);
   return text;
+}
+
+void add_name(const std::string& name, std::vector<std::string>& names) {
+  if (!contains(names, name)) names.push_back(name);
+}
+
+// The ends of a parameter's intervals on the scale of its values; empty where its numbers are not all at the mode.
+void add_interval(const RawSpread& known, const Parameter& parameter, const at::Tensor& raw, ParameterValue& value) {
+  constexpr double kSame = 1e-9;
+  if (std::ssize(known.mode) != raw.size(1)) return;
+  std::vector<double> lower, upper;
+  for (std::int64_t i = parameter.first; i < parameter.first + parameter.count; ++i) {
+    const double mode = known.mode[static_cast<std::size_t>(i)], sd = known.sd[static_cast<std::size_t>(i)];
+    const bool there = (raw.select(1, i) - mode).abs().max().item<double>() <= kSame * (1.0 + std::abs(mode));
+    if (!there || !std::isfinite(sd)) return;
+    lower.push_back(constrain(parameter.constraint, mode - kNinety * sd));
+    upper.push_back(constrain(parameter.constraint, mode + kNinety * sd));
+  }
+  value.lower = std::move(lower), value.upper = std::move(upper);
 }
 
 bool owns(const Factor& f, const Parameter& parameter) {
@@ -291,13 +311,26 @@ Prediction CompositePredictor::predict(const Table& given, const PredictOptions&
 std::vector<ComponentName> CompositePredictor::component_names() const {
   std::vector<ComponentName> names;
   if (likelihood->has_classes()) return names;
+  std::size_t network = 0;
   for (const TermSpec& term : spec().terms) {
-    names.push_back({"term" + std::to_string(names.size() + 1), print(term)});
+    ComponentName name{"term" + std::to_string(names.size() + 1), print(term)};
+    for (std::size_t n = 0; n < term.networks.size(); ++n) {
+      for (const ColumnInfo& info : encoder.networks[network++].infos()) add_name(info.name, name.columns);
+    }
+    for (const KernelProduct& product : term.kernels) {
+      for (const KernelSpec& kernel : product) {
+        for (const std::string& column : kernel.columns) add_name(column, name.columns);
+      }
+    }
+    names.push_back(std::move(name));
   }
-  if (trees != nullptr) names.push_back({"trees", spec().trees->text});
+  if (trees != nullptr) {
+    names.push_back({"trees", spec().trees->text});
+    for (const ColumnInfo& info : trees->encoder.columns()) add_name(info.name, names.back().columns);
+  }
   if (const std::optional<RowColumn>& offset = trees != nullptr ? trees->encoder.offset : encoder.offset) {
     const std::string& column = offset->info.name;
-    names.push_back({"offset", "offset(" + transformed(*find_transform(offset->transform), column) + ")"});
+    names.push_back({"offset", "offset(" + transformed(*find_transform(offset->transform), column) + ")", {column}});
   }
   return names;
 }
@@ -317,11 +350,16 @@ std::string CompositePredictor::component_scale() const {
 }
 
 // `mean` (n) of predict_function(). The networks' sums in float32 are rounded in another order there: the constant has
-// the difference.
+// the difference, and the levels of the terms.
 Components CompositePredictor::components_of(const Dataset& rows, const at::Tensor& mean) const {
   if (likelihood->has_classes()) throw UsageError("components are of numbers; this model predicts classes");
   FunctionParts parts = parts_at(*posterior, rows);
   const bool identity = likelihood->link == Link::identity;
+  if (!centres.empty()) {
+    const at::Tensor levels = at::tensor(centres, at::kDouble);
+    parts.mean = parts.mean - levels.unsqueeze(1);
+    parts.constant = parts.constant + levels.sum();
+  }
   if (identity) parts.constant = mean - parts.mean.sum(0);
   const Scaling scaling = identity ? encoder.target_scaling : Scaling{};
   Components found;
@@ -365,9 +403,12 @@ std::vector<ParameterValue> CompositePredictor::parameters() const {
       value.at_edge = value.at_edge || std::abs(sds) > kEdge;
     }
     value.values = to_vector(set.natural(each.path).detach().mean(0));
+    if (!each.fixed) add_interval(raw_spread, each, set.raw().detach(), value);
     if (each.unit == Unit::kilometre) value.unit = "km";
     if (scaled && each.unit == Unit::target_squared && is_scale(model().kernel(), each)) {
-      for (double& number : value.values) number *= target_variance;
+      for (auto* each_of : {&value.values, &value.lower, &value.upper}) {
+        for (double& number : *each_of) number *= target_variance;
+      }
       value.unit = transformed(*encoder.transform, encoder.target.name) + "^2";
     }
     for (const auto& factors : model().kernel().terms()) {

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ick/base/error.h"
@@ -38,6 +39,10 @@ Json fitted_json(const CompositePredictor& model) {
   json["amplitude"] = model.posterior->amplitude();
   json["solved_noise"] = model.solved_noise;
   json["spread"] = model.spread;
+  json["centres"] = model.centres;
+  if (const RawSpread& raw = model.raw_spread; !raw.mode.empty()) {
+    json["raw_spread"] = {{"mode", raw.mode}, {"sd", raw.sd}};  // not a number: null
+  }
   calibration_json(model.calibration, json);
   json["support"] = !model.support.empty();
   if (const at::Tensor kept = find_tensor(model.posterior->tensors(), "neighbours.x"); kept.defined()) {
@@ -137,6 +142,13 @@ void read_posterior(CompositePredictor& model, const std::shared_ptr<const Model
   model.calibration = read_calibration(json, tensors, path);
 }
 
+RawSpread raw_spread_from(const Json& json) {
+  RawSpread found{json.at("mode").get<std::vector<double>>(), {}};
+  for (const Json& each : json.at("sd")) found.sd.push_back(each.is_null() ? std::nan("") : each.get<double>());
+  if (found.sd.size() != found.mode.size()) throw DataError("raw_spread has not as many sds as modes");
+  return found;
+}
+
 // Up to format 4 a value that a formula states was where a parameter started.
 void values_were_starts(Expression& expression) {
   for (Expression& operand : expression.operands) values_were_starts(operand);
@@ -159,6 +171,8 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   if (json.contains("trees")) model.trees = trees_from(json.at("trees"), weights, directory + "/weights.safetensors");
   model.noise = json.at("noise");
   model.spread = json.value("spread", 1.0);
+  model.centres = json.value("centres", std::vector<double>());
+  if (json.contains("raw_spread")) model.raw_spread = raw_spread_from(json.at("raw_spread"));
   model.options.members = json.at("members");
   model.options.seed = json.at("seed");
   model.options.layers = json.at("layers").get<std::vector<std::int64_t>>();

@@ -210,7 +210,11 @@ struct Writer {
   static Json written(const std::vector<TermShare>& shares) {
     Json list = Json::array();
     for (const TermShare& each : shares) {
-      list.push_back({{"term", each.name.path}, {"text", each.name.text}, {"share", number(each.share)}});
+      list.push_back({{"term", each.name.path},
+                      {"text", each.name.text},
+                      {"share", number(each.share)},
+                      {"rmse_lost", number(each.rmse_lost)},
+                      {"rmse_lost_error", number(each.rmse_lost_error)}});
     }
     return list;
   }
@@ -248,8 +252,11 @@ struct Reader {
   }
   static void read(const Json& from, std::vector<TermShare>& to) {
     for (const Json& each : from) {
-      to.push_back(
-          {{each.at("term").get<std::string>(), each.at("text").get<std::string>()}, number_from(each.at("share"))});
+      const auto lost = [&](const char* name) { return number_from(each.value(name, Json(nullptr))); };
+      to.push_back({{each.at("term").get<std::string>(), each.at("text").get<std::string>()},
+                    number_from(each.at("share")),
+                    lost("rmse_lost"),
+                    lost("rmse_lost_error")});
     }
   }
   static void read(const Json& from, std::map<std::string, double>& to) {
@@ -455,6 +462,8 @@ Json to_json(const std::vector<ParameterValue>& values) {
   for (const ParameterValue& each : values) {
     list.push_back({{"path", each.path},
                     {"values", each.values},
+                    {"lower", each.lower},
+                    {"upper", each.upper},
                     {"unit", each.unit},
                     {"fixed", each.fixed},
                     {"at_edge", each.at_edge}});

@@ -187,4 +187,73 @@ LbfgsResult EvidenceSearch::search(const std::vector<double>& from, int iteratio
   return found;
 }
 
+// Differences of the gradient, over steps that are short beside what they measure. (F, F)
+at::Tensor EvidenceSearch::curvature(const std::vector<double>& at, const std::vector<std::int64_t>& free,
+                                     double told) {
+  constexpr double kStep = 1e-3, kOfSd = 0.02;
+  const auto gradient = [&](std::int64_t column, double step) {  // of the rows' cost
+    std::vector<double> there = at, found;
+    there[column] += step;
+    const std::vector<double> all = (*this)(there).gradient;
+    for (const std::int64_t i : free) found.push_back(told * (all[i] - columns_[i].prior.slope(there[i]) / rows_));
+    return at::tensor(found, at::kDouble);
+  };
+  std::vector<at::Tensor> rows;
+  for (std::size_t f = 0; f < free.size(); ++f) {
+    const Prior& prior = columns_[free[f]].prior;
+    const double of_prior = std::pow(at[free[f]] < prior.centre ? prior.below : prior.above, -2.0);
+    double step = kStep;
+    for (int trial = 0; trial < 3; ++trial) {
+      at::Tensor row = (gradient(free[f], step) - gradient(free[f], -step)) / (2.0 * step);
+      row[static_cast<std::int64_t>(f)] += of_prior;
+      const double own = row[static_cast<std::int64_t>(f)].item<double>();
+      if (trial == 0) rows.emplace_back();
+      rows.back() = row;
+      const double wanted = kOfSd / std::sqrt(std::abs(own));
+      if (step <= 5.0 * wanted) break;
+      step = wanted;
+    }
+  }
+  const at::Tensor found = at::stack(rows);
+  return 0.5 * (found + found.t());
+}
+
+RawSpread EvidenceSearch::spread(const std::vector<double>& at, std::int64_t told) {
+  constexpr std::size_t kMost = 60;  // numbers: two evaluations each
+  constexpr double kMostAway = 0.5;  // sds of the posterior, from the mode
+  std::vector<std::int64_t> free;
+  std::vector<double> prior_sd, slope;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].fixed) continue;
+    free.push_back(static_cast<std::int64_t>(i));
+    prior_sd.push_back(std::max(columns_[i].prior.below, columns_[i].prior.above));
+  }
+  if (free.empty() || free.size() > kMost) return {};
+  RawSpread found;
+  try {
+    const at::Tensor s = at::tensor(prior_sd, at::kDouble);
+    const auto rows = static_cast<double>(told);
+    const at::Tensor a = curvature(at, free, rows);
+    const auto [l, v] = at::linalg_eigh(s.unsqueeze(1) * a * s);
+    const at::Tensor root = s.unsqueeze(1) * v * l.clamp_min(1.0).rsqrt();  // of the covariance: (F, F)
+    const std::vector<double> gradient = (*this)(at).gradient;              // leaves the parameters there
+    for (const std::int64_t i : free) {
+      const double of_prior = columns_[i].prior.slope(at[i]);
+      slope.push_back(rows * (gradient[i] - of_prior / rows_) + of_prior);
+    }
+    const double away = root.t().mv(at::tensor(slope, at::kDouble)).norm().item<double>();
+    if (!(away < kMostAway)) return {};
+    found.mode.assign(at.begin(), at.end() - 1);
+    found.sd.assign(found.mode.size(), std::numeric_limits<double>::quiet_NaN());
+    const std::vector<double> sd = numbers_of(root.square().sum(1).sqrt());
+    for (std::size_t f = 0; f < free.size(); ++f) {
+      if (free[f] < std::ssize(found.sd)) found.sd[free[f]] = sd[f];
+    }
+  } catch (const NumericError&) {
+    place(at);
+    return {};
+  }
+  return found;
+}
+
 }  // namespace ick

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "ick/kernel/spread.h"
 #include "ick/model/model.h"
 #include "ick/train/lasting_noise.h"
 #include "train/lbfgs.h"
@@ -69,8 +70,15 @@ class EvidenceSearch {
   // `units`, when given, measure the numbers: a step of one means as much in each.
   LbfgsResult search(const std::vector<double>& from, int iterations, const LbfgsProgress& progress = {},
                      const std::vector<double>& units = {});
+  // What is known of the raw parameters where a search has ended, Laplace's approximation: with A the second derivatives of
+  //   `told` times the cost per row, told the rows that it is of, and of the priors,
+  // S the sds of the priors and S A S = V diag(l) V', the covariance S V diag(1 / max(l, 1)) V' S: no number is known less
+  // than before. The noise is learned along with them, unless it is held. Empty where `at` is no mode.
+  RawSpread spread(const std::vector<double>& at, std::int64_t told);
 
  private:
+  at::Tensor curvature(const std::vector<double>& at, const std::vector<std::int64_t>& free, double told);
+
   Kernel& kernel_;
   double rows_;
   Evidence evidence_;

@@ -209,6 +209,13 @@ NeighbourEvidence evidence_of_many(const Model& model, const Encoder& encoder, c
           apart};
 }
 
+std::int64_t rows_of(const Round& round, const Kernel& kernel) {
+  const double fewer = std::min(1.0, kManyNumbers / static_cast<double>(kernel.parameters().size()));
+  return static_cast<std::int64_t>(fewer * static_cast<double>(round.rows));
+}
+
+std::uint64_t seed_of_round(std::uint64_t seed, std::size_t round) { return seed_for(seed, std::to_string(round)); }
+
 // From the whole table, by conditionals of some rows given their neighbours: from the best of `starts` on, in rounds,
 // because neighbours move with the parameters. Leaves the best values in `kernel`.
 LbfgsResult search_by_neighbours(NeighbourEvidence evidence, std::int64_t rows, std::uint64_t seed, Kernel& kernel,
@@ -216,10 +223,9 @@ LbfgsResult search_by_neighbours(NeighbourEvidence evidence, std::int64_t rows, 
                                  std::optional<double> log_noise) {
   EvidenceSearch objective(
       kernel, rows, [&](const at::Tensor& at) { return evidence(at); }, log_noise);
-  const double fewer = std::min(1.0, kManyNumbers / static_cast<double>(kernel.parameters().size()));
   const auto run = [&](const Round& round, const std::vector<double>& from, std::uint64_t drawn) {
     objective.place(from);
-    evidence.draw(static_cast<std::int64_t>(fewer * static_cast<double>(round.rows)), round.neighbours, drawn);
+    evidence.draw(rows_of(round, kernel), round.neighbours, drawn);
     return objective.search(from, round.steps, go_on);
   };
   LbfgsResult best;
@@ -227,8 +233,7 @@ LbfgsResult search_by_neighbours(NeighbourEvidence evidence, std::int64_t rows, 
     LbfgsResult found = run(kTrial, start, seed);
     if (best.x.empty() || found.value < best.value) best = std::move(found);
   }
-  for (std::size_t r = 0; r < std::size(kRounds); ++r)
-    best = run(kRounds[r], best.x, seed_for(seed, std::to_string(r)));
+  for (std::size_t r = 0; r < std::size(kRounds); ++r) best = run(kRounds[r], best.x, seed_of_round(seed, r));
   objective.place(best.x);
   return best;
 }
@@ -241,6 +246,7 @@ struct Search {
   std::vector<double> start;
   std::vector<std::vector<std::int64_t>> lengthscales;  // raw columns of those that are to be found
   LbfgsResult best;
+  bool by_neighbours = false;  // in the end
 };
 
 Kernel surrogate_kernel(const Model& model, const Encoder& encoder, const Surrogate& surrogate, std::uint64_t seed) {
@@ -262,6 +268,38 @@ std::vector<bool> take_kernels(const Model& model, Kernel& kernel) {
     if (!scales) std::fill_n(known.begin() + own.first, own.count, true);
   }
   return known;
+}
+
+// What is known of the parameters that `best` has, as the last search took them: by few rows, or by neighbours.
+RawSpread spread_of_search(const Model& model, const Encoder& encoder, const Dataset& rows, const Dataset& few,
+                           const Likelihood& likelihood, std::uint64_t seed, Search& best,
+                           std::optional<double> log_noise, const std::vector<std::int64_t>& apart) {
+  Kernel& kernel = best.kernel;
+  if (!best.by_neighbours) {
+    const at::Tensor y = stand_in_targets(few, likelihood, model.outputs());
+    EvidenceSearch of_few(kernel, few.size(), ExactEvidence(kernel, model.spec().share(), best.x, y), log_noise);
+    return of_few.spread(best.best.x, few.size());
+  }
+  NeighbourEvidence evidence = evidence_of_many(model, encoder, rows, likelihood, seed, best.stand_in, kernel, apart);
+  constexpr std::size_t kLast = std::size(kRounds) - 1;
+  const std::int64_t told = std::min(rows.size(), rows_of(kRounds[kLast], kernel));
+  evidence.draw(told, kRounds[kLast].neighbours, seed_of_round(seed, kLast));
+  EvidenceSearch of_many(
+      kernel, rows.size(), [&](const at::Tensor& at) { return evidence(at); }, log_noise);
+  return of_many.spread(best.best.x, told);
+}
+
+// Of the model's own parameters, in their order.
+RawSpread spread_of_model(const Model& model, const ParameterSet& searched, const RawSpread& known) {
+  RawSpread found;
+  for (const Parameter& each : model.kernel().parameters().parameters()) {
+    const Parameter& own = searched.find(each.path);
+    for (std::int64_t i = 0; i < each.count && !known.mode.empty(); ++i) {
+      found.mode.push_back(known.mode[static_cast<std::size_t>(own.first + i)]);
+      found.sd.push_back(known.sd[static_cast<std::size_t>(own.first + i)]);
+    }
+  }
+  return found;
 }
 
 // By the exact process of few rows.
@@ -346,7 +384,7 @@ void find_frequencies(const ModelSpec& spec, const Dataset& rows, const Likeliho
 
 double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, const Likelihood& likelihood,
                   std::uint64_t seed, const std::function<bool()>& keep_going, std::optional<double> log_noise,
-                  const std::vector<std::int64_t>& apart) {
+                  const std::vector<std::int64_t>& apart, RawSpread* spread) {
   const Dataset few = rows.select(few_rows(rows, kRows, seed));
   const LbfgsProgress go_on = [&](int, double) { return !keep_going || keep_going(); };
   const auto better = [](const Search& a, const Search& b) { return a.best.value < b.best.value; };
@@ -365,9 +403,14 @@ double warm_start(Model& model, const Encoder& encoder, const Dataset& rows, con
     each.best = search_by_neighbours(
         evidence_of_many(model, encoder, rows, likelihood, seed, each.stand_in, each.kernel, apart), rows.size(), seed,
         each.kernel, starts, go_on, log_noise);
+    each.by_neighbours = true;
   }
-  const Search& best = *std::min_element(searches.begin(), searches.end(), better);
+  Search& best = *std::min_element(searches.begin(), searches.end(), better);
   const Kernel& kernel = best.kernel;
+  if (spread != nullptr) {
+    const RawSpread known = spread_of_search(model, encoder, rows, few, likelihood, seed, best, log_noise, apart);
+    *spread = spread_of_model(model, kernel.parameters(), known);
+  }
   for (const Parameter& each : model.kernel().parameters().parameters()) {
     if (each.fixed) continue;
     if (each.constraint.kind == Constraint::Kind::interval) {  // an end of it, found by rounding, has no inverse

@@ -103,6 +103,12 @@ class Effects(FolderCase):
         self.assertEqual([term["term"] for term in page["term_shares"]], ["term1", "term2"])
         self.assertAlmostEqual(sum(term["share"] for term in page["term_shares"]), 1, places=9)
         self.assertIn(f"s.csv, {page['rows']} rows: {page['training_rows']} to train", shown)
+        self.assertIn("; by how much the rmse of validation rows rises without it\n", shown)
+        self.assertTrue(all(isinstance(term["rmse_lost"], float) for term in page["term_shares"]))
+        for each in page["kernels"]:
+            self.assertEqual(len(each["lower"]), len(each["upper"]))
+            for low, value, high in zip(each["lower"], each["values"], each["upper"]):
+                self.assertTrue(low < value < high)
 
     def test_overview_and_curves(self):
         (self.folder / "t.csv").write_text(csv_text(rows(300)))
@@ -124,6 +130,21 @@ class Effects(FolderCase):
         for line in lines:
             effect, lower, upper = map(float, line.split(",")[2:])
             self.assertLessEqual(lower, upper)
+        header, *lines = self.run_ick("effects", "m", "t.csv", "x:site", "--points", 4).stdout.splitlines()
+        self.assertEqual(header, "column,at,column2,at2,effect,lower,upper,interaction,rows")
+        cells = [line.split(",") for line in lines]
+        self.assertEqual({(line[0], line[2]) for line in cells}, {("x", "site")})
+        # x and site are in different terms: their effects add up
+        self.assertTrue(all(abs(float(line[7])) < 1e-4 for line in cells))
+        held = [self.run_ick("effects", "m", "t.csv", "x", "--at", f"z={z}", "--points", 5).stdout for z in (-1, 1)]
+        self.assertNotEqual(*held)
+        own = self.run_ick("effects", "m", "t.csv", "site", "--term", "term3", "--json").stdout
+        self.assertEqual(json.loads(own)["term"], "term3")
+        for wrong, message in (("z=high", '"z" is to be held at "high", which is not a number'), ("z", "expected COLUMN=VALUE"),
+                               ("x=1", '"x" cannot change and be held at a value at once')):
+            self.assertIn(message, self.run_ick("effects", "m", "t.csv", "x", "--at", wrong, code=2).stderr)
+        self.assertIn("curves and grids are different tables",
+                      self.run_ick("effects", "m", "t.csv", "x", "x:z", code=2).stderr)
         self.assertIn('ick: the model does not read a column "w"',
                       self.run_ick("effects", "m", "t.csv", "w", code=2).stderr)
 

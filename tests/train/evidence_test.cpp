@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <numbers>
 #include <string>
 #include <tuple>
@@ -296,6 +297,79 @@ TEST(EvidenceSearch, MeasuresNumbersInUnits) {
   const auto [cost, period] = found(true);
   EXPECT_NEAR(period, 7.003, 1e-3);
   EXPECT_LT(cost, found(false).first);
+}
+
+// tests/golden/laplace.csv, written by laplace.py beside it: mode and sd of log l, log v, log s^2
+TEST(Laplace, IsWhatNumpyMakesOfValuesAlone) {
+  at::Tensor x = at::empty({40, 1}, at::kDouble), y = at::empty({40}, at::kDouble);
+  for (int i = 0; i < 40; ++i) {
+    const double at = 6.0 * (0.6180339887 * i - std::floor(0.6180339887 * i));
+    x[i][0] = at, y[i] = std::sin(1.7 * at) + 0.5 * std::cos(0.6 * at) + 0.3 * std::sin(37.0 * i * i);
+  }
+  Kernel kernel = kernel_on("rbf(t, lengthscale=prior(0.2, 5), variance=prior(0.2, 5))", x, {"t"});
+  EvidenceSearch search(kernel, 40, ExactEvidence(kernel, 1.0, x, y));
+  LbfgsResult best = search.search(search.start(), 300);
+  for (int again = 0; again < 3; ++again) best = search.search(best.x, 300);
+  const RawSpread found = search.spread(best.x, 40);
+  ASSERT_EQ(found.sd.size(), 2u);
+  std::ifstream file(ICK_TESTS_DIR "/golden/laplace.csv");
+  std::string line;
+  std::getline(file, line);
+  for (int row = 0; row < 3; ++row) {
+    std::getline(file, line);
+    const std::size_t first = line.find(','), second = line.find(',', first + 1);
+    const std::string name = line.substr(0, first);
+    const double mode = std::stod(line.substr(first + 1)), sd = std::stod(line.substr(second + 1));
+    if (name == "noise") {
+      EXPECT_NEAR(best.x.back(), mode, 0.01 * sd);
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(kernel.parameters().find("term1.t.rbf." + name).first);
+    EXPECT_NEAR(best.x[at], mode, 0.01 * sd) << name;
+    EXPECT_EQ(found.mode[at], best.x[at]);
+    EXPECT_NEAR(found.sd[at] / sd, 1.0, 1e-3) << name;
+  }
+}
+
+// Away from a mode there is no such thing, what is held is known, and no direction is wider than the prior.
+TEST(Laplace, IsOfAModeAlone) {
+  const at::Tensor x = standard_normal_rows(30, 1, 1), y = standard_normal_rows(30, 1, 2).squeeze(1);
+  Kernel kernel = kernel_on("rbf(t, lengthscale=prior(0.2, 5), variance=fixed(1.5))", x, {"t"});
+  EvidenceSearch search(kernel, 30, ExactEvidence(kernel, 1.0, x, y));
+  const LbfgsResult best = search.search(search.start(), 200);
+  std::vector<double> away = best.x;
+  away.back() += 3.0;
+  EXPECT_TRUE(search.spread(away, 30).mode.empty());
+  const RawSpread found = search.spread(best.x, 30);
+  ASSERT_EQ(found.sd.size(), 2u);
+  const auto scale = static_cast<std::size_t>(kernel.parameters().find("term1.t.rbf.lengthscale").first);
+  EXPECT_LE(found.sd[scale], 0.5 * std::log(25.0) / kNinety * (1.0 + 1e-9));
+  EXPECT_GT(found.sd[scale], 0.0);
+  EXPECT_TRUE(std::isnan(found.sd[1 - scale]));
+}
+
+// Draws of a process whose parameters are known: as many intervals hold them as should.
+TEST(Laplace, IntervalsHoldTheTruth) {
+  constexpr int kDraws = 60, kRows = 70;
+  int held = 0, asked = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const at::Tensor x = 10.0 * (standard_normal_rows(kRows, 1, 100 + draw) * 0.7).sigmoid();
+    const at::Tensor normals = standard_normal_rows(kRows, 1, 300 + draw).squeeze(1);
+    const at::Tensor covariance = (-0.5 * (x - x.t()).square()).exp() + 0.05 * eye(kRows);  // l = 1, v = 1
+    const at::Tensor y = at::linalg_cholesky(covariance).mv(normals);
+    Kernel kernel = kernel_on("rbf(t, lengthscale=prior(0.05, 20), variance=prior(0.02, 50))", x, {"t"});
+    EvidenceSearch search(kernel, kRows, ExactEvidence(kernel, 1.0, x, y));
+    const LbfgsResult best = search.search(search.start(), 200);
+    const RawSpread found = search.spread(best.x, kRows);
+    ASSERT_EQ(found.sd.size(), 2u) << draw;
+    for (std::size_t i = 0; i < 2; ++i) {  // log 1 = 0
+      held += std::abs(found.mode[i]) <= kNinety * found.sd[i] ? 1 : 0;
+      ++asked;
+    }
+  }
+  RecordProperty("held", held);
+  EXPECT_GE(held, 0.80 * asked);
+  EXPECT_LE(held, 0.97 * asked);
 }
 
 }  // namespace

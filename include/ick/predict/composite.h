@@ -9,6 +9,7 @@
 
 #include "ick/dataset/encoder.h"
 #include "ick/inference/engine.h"
+#include "ick/kernel/spread.h"
 #include "ick/likelihood/predictive.h"
 #include "ick/model/class_scores.h"
 #include "ick/model/metrics.h"
@@ -38,6 +39,10 @@ struct CompositePredictor : Predictor {
   // What the posterior's variances are multiplied with. Members of a second training may lie closer together than those
   // of the first, by which intervals are calibrated, for errors that are no smaller.
   double spread = 1.0;
+
+  std::vector<double> centres;  // of each term's part, over training rows, standardised; empty: levels stay with terms
+
+  RawSpread raw_spread;  // of the kernels' parameters, see parameters(); of those that have moved since it is void
 
   double solved_noise = 1.0;  // sd that weights in closed form were solved with; `noise` may have come from other rows
 

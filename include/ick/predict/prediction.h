@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,16 +17,20 @@ std::string_view support_name(Support support);  // "inside", "edge", "extrapola
 
 // One part of a prediction that is a sum.
 struct ComponentName {
-  std::string path;  // "term1", as parameters have it; "offset"
-  std::string text;  // "periodic(date, period=1y)"
+  std::string path;                       // "term1", as parameters have it; "offset"
+  std::string text;                       // "periodic(date, period=1y)"
+  std::vector<std::string> columns = {};  // that it reads
 };
 struct TermShare {
   ComponentName name;
   double share = 0.0;  // of the variance of predictions
+  // By how much the rmse of rows that were not seen rises when each is predicted with the term's mean over training rows
+  // for its part, the other terms as they are; with a standard error. Not a number where there were no such rows.
+  double rmse_lost = std::numeric_limits<double>::quiet_NaN(), rmse_lost_error = rmse_lost;
 };
 // The function as a sum, constant + one component for each of Predictor::component_names(), without noise: on the scale
 // of Predictor::component_scale(). Means add up to that of the function; sds do not, because what is not known of one
-// term is not known of others.
+// term is not known of others. Terms have a mean of zero over training rows: their levels are in the constant.
 struct Components {
   std::vector<std::vector<double>> mean, sd;  // [component][row]
   std::vector<double> constant;               // of each row
@@ -73,9 +78,12 @@ struct Evaluation {
 struct ParameterValue {
   std::string path;
   std::vector<double> values;  // mean over members of each number
-  std::string unit;            // "d", "km", "mm^2"; "" for a pure number
-  bool fixed = false;          // known: stated by the formula, not learned
-  bool at_edge = false;        // learned, and further out than its prior holds likely: see docs/formula.md
+  // Ends of the 90% intervals of each number, by the curvature of its posterior where the search ended (Laplace); empty:
+  // not known.
+  std::vector<double> lower = {}, upper = {};
+  std::string unit;      // "d", "km", "mm^2"; "" for a pure number
+  bool fixed = false;    // known: stated by the formula, not learned
+  bool at_edge = false;  // learned, and further out than its prior holds likely: see docs/formula.md
 };
 
 }  // namespace ick

@@ -319,6 +319,7 @@ double maximise_evidence(Stage& stage) {
     search(best.x);
   }
   stage.set_epochs(steps);
+  stage.set_spread(search.spread(best.x, rows.size()));
   stage.set_noise(std::max(kLeastNoise, std::exp(0.5 * best.x.back())));
   stage.set_lasting(lasting);
   model.place_maps(stage.training());
@@ -377,11 +378,13 @@ void maximise_evidence_of_lasting(Stage& stage, const at::Tensor& start) {
   std::shared_ptr<Model> model = stage.shared_model();
   double noise = stage.standard_noise();
   LastingNoise lasting = stage.lasting();
+  const RawSpread spread = stage.spread();
   stage.remake(model->spec(), start);
   if (maximise_evidence(stage) > least) {
     stage.set_model(model);
     stage.set_noise(noise);
     stage.set_lasting(lasting);
+    stage.set_spread(spread);
   }
   lasting = stage.lasting();
   lasting.seasons = seasons_of(stage);

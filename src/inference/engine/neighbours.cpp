@@ -105,6 +105,7 @@ struct Found {
   std::shared_ptr<const FunctionPosterior> posterior;
   double noise = 1.0, cost = 0.0;
   bool neighbours = false;
+  RawSpread spread;
 };
 
 ModelSpec with_own_features(const Stage& stage) {
@@ -157,8 +158,9 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
   // without a warm start parameters are still those of the start, which features can better
   const bool smooth = !possible || ((missed_now <= kMissed || !stage.options().warm_start) && !asked);
   const auto found = [&](bool neighbours) {
-    Found one{stage.shared_model(), neighbours ? by_neighbours() : by_features(), stage.standard_noise(), 0.0,
-              neighbours};
+    Found one{
+        stage.shared_model(), neighbours ? by_neighbours() : by_features(), stage.standard_noise(), 0.0, neighbours,
+        stage.spread()};
     if (stage.validation().size() > 0) one.cost = unseen_cost(*one.posterior, stage);
     return one;
   };
@@ -184,6 +186,7 @@ std::shared_ptr<const FunctionPosterior> fit(Stage& stage, const StageRun& run) 
   }
   stage.set_model(best.model);
   stage.set_noise(best.noise);
+  stage.set_spread(best.spread);
   stage.set_neighbours(best.neighbours);
   if (best.neighbours) {
     stage.remark("features miss " + number_text(std::round(1000.0 * std::min(1.0, missed_now)) / 10.0) +
