@@ -72,20 +72,24 @@ std::int64_t LevelCodes::operator()(double value) const {
   return found != of_number_.end() && found->first == value ? found->second : -1;
 }
 
-Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target) : table_(&table), encoder_(encoder) {
+Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target)
+    : table_(&table), encoder_(encoder), derived_(derive(table, encoder.derived)) {
+  const auto column_of = [&](const ColumnInfo& info) -> const Column& {
+    return same_kind(derived_.find(info.name) != nullptr ? derived_ : table, info);
+  };
   if (with_target) target_ = &same_kind(table, encoder_.target);
   if (with_target && encoder_.weights) weights_ = &same_kind(table, encoder_.weights->info);
   if (encoder_.offset) offset_ = &same_kind(table, encoder_.offset->info);
   if (encoder_.error) error_ = &same_kind(table, encoder_.error->info);
   if (with_target && !encoder_.classes.empty()) classes_ = LevelCodes(*target_, encoder_.classes);
   for (const KernelColumn& fitted : encoder_.kernel_columns) {
-    const Column& column = same_kind(table, fitted.info);
+    const Column& column = column_of(fitted.info);
     kernels_.push_back({&column, &fitted, LevelCodes(column, fitted.levels)});
   }
   const auto bound = [&](const std::vector<NetworkColumn>& columns) {
     std::vector<NumberSource> sources;
     for (const NetworkColumn& fitted : columns) {
-      const Column& column = same_kind(table, fitted.info);
+      const Column& column = column_of(fitted.info);
       sources.push_back({&column, &fitted, LevelCodes(column, fitted.info.levels)});
     }
     return sources;

@@ -76,6 +76,7 @@ class Recipe {
 
   const Table* table_;
   Encoder encoder_;
+  Table derived_;  // columns that are computed of the table's
   static at::Tensor numbers_of(const Column* column, const std::optional<RowColumn>& fitted, Rows rows);
 
   const Column* target_ = nullptr;

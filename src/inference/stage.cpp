@@ -72,8 +72,10 @@ bool is_one_in_each(const Table& table, const std::vector<std::string>& columns,
 }
 
 // Kernel columns of the places by which rows are set apart: those of blocks, and what is one in each group.
-std::vector<std::int64_t> kernel_columns_apart(const Table& table, const Encoder& encoder, const Split& split,
+std::vector<std::int64_t> kernel_columns_apart(const Table& given, const Encoder& encoder, const Split& split,
                                                const std::vector<std::int64_t>& rows) {
+  std::optional<Table> made;
+  const Table& table = with_derived(given, encoder.derived, made);
   std::vector<std::int64_t> found;
   const bool groups = split.kind == Split::Kind::group;
   if (!groups && (split.kind != Split::Kind::block || split.columns.size() < 2)) return found;
