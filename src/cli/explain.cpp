@@ -259,11 +259,11 @@ void each_factor(const Explanation& e, std::size_t t, Visit visit) {
   }
 }
 
-// "hour of the day, 0 to below 24, of date"
+// "hour of the day, 0 to below 24, of date (h)"
 std::string derived_text(const DerivedColumn& derived) {
-  const std::string text(find_derived_function(derived.function)->text);
-  const std::string of = text + (derived.inputs.size() == 2 ? ": " : " of ") + fmt::format("{}", fmt::join(derived.inputs, " - "));
-  return derived.unit.empty() || derived.function != "-" ? of : of + ", in " + derived.unit;
+  const std::string_view text = find_derived_function(derived.function)->text;
+  const std::string unit = derived.unit.empty() ? "" : " (" + derived.unit + ")";
+  return fmt::format("{}, of {}{}", text, join_words(derived.inputs), unit);
 }
 
 void print_json(const Explanation& e) {

@@ -396,8 +396,7 @@ void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derive
       if (!use[i] || std::isnan(from[i]) || !std::isnan(to[i])) continue;
       throw DataError(each.name + ": " + named(each.inputs[0]) + " has the value " + number_text(from[i]) + " in row " +
                       std::to_string(i + 1) + ", and " + each.function + "() takes " + std::string(domain) +
-                      "; to a kernel that is a gap: use " + setting("gaps", "drop") + " or " +
-                      setting("gaps", "fill"));
+                      "; to a kernel that is a gap: use " + setting("gaps", "drop") + " or " + setting("gaps", "fill"));
     }
   }
 }

@@ -69,7 +69,7 @@ constexpr std::array kFunctions = {
                     [](double x) { return x > 0.0 ? std::log(x) : kNotKnown; }, "positive numbers"},
     DerivedFunction{"sqrt", "square root", Takes::number, "", false, 0.0, 1.0,
                     [](double x) { return x >= 0.0 ? std::sqrt(x) : kNotKnown; }, "numbers from zero"},
-    DerivedFunction{"-", "difference; of times in days", Takes::pair, "", false}};
+    DerivedFunction{"-", "difference", Takes::pair, "", false}};
 
 }  // namespace
 

@@ -49,12 +49,18 @@ std::string advice_on_columns(const std::string& column, const Token& next, Toke
 }
 
 std::string advice_on_term(const Token& found, const Token& next) {
-  if (found.is('.')) return "; write mlp(.) for a network of all other columns, boost(.) for trees, rbf(.) for a kernel";
+  if (found.is('.'))
+    return "; write mlp(.) for a network of all other columns, boost(.) for trees, rbf(.) for a kernel";
   if (found.is('-')) return "; terms are added or multiplied, and the intercept belongs to the model: leave it out";
   if (found.kind != Token::Kind::quantity) return "";
   if (next.is('|')) return "; R's (1 | group) is categorical(group)";
   const bool intercept = found.text == "1" || found.text == "0";
   return intercept ? "; the model has an intercept of its own: leave " + found.text + " out" : "";
+}
+
+std::string advice_on_sign(const Token& found) {
+  const bool sign = found.is('+') || found.is('*') || found.is('/') || found.is('^');
+  return sign ? "; the only sign between columns is -, as in rbf(x - y); + and * stand between terms" : "";
 }
 
 }  // namespace ick::detail

@@ -14,6 +14,9 @@ std::string advice_on_columns(const std::string& column, const Token& next, Toke
 // Behind what is no term: y ~ ., y ~ 1 + x, (1 | group). `next` follows it.
 std::string advice_on_term(const Token& found, const Token& next);
 
+// Behind a sign between columns, as in rbf(x + y).
+std::string advice_on_sign(const Token& found);
+
 }  // namespace ick::detail
 
 namespace ick {

@@ -66,8 +66,7 @@ class Parser {
   Expression expression() {
     Expression expression = sum();
     if (token_.kind != Token::Kind::end) {
-      fail(token_, "\"+\", \"*\" or the end of the formula",
-           at('-') ? detail::advice_on_term(token_, token_) : "");
+      fail(token_, "\"+\", \"*\" or the end of the formula", at('-') ? detail::advice_on_term(token_, token_) : "");
     }
     refuse_names_in_common();
     return expression;
@@ -200,7 +199,8 @@ class Parser {
     if (token_.kind == Token::Kind::word) return arguments_of(advance());
     const Token found = token_;
     constexpr std::string_view kExpected = "a network or kernel such as mlp(x) or rbf(x)";
-    if (found.kind == Token::Kind::symbol && !found.is('.')) fail(found, kExpected, detail::advice_on_term(found, found));
+    if (found.kind == Token::Kind::symbol && !found.is('.'))
+      fail(found, kExpected, detail::advice_on_term(found, found));
     if (found.kind == Token::Kind::end) fail(found, kExpected);
     advance();
     fail(found, kExpected,
@@ -221,7 +221,8 @@ class Parser {
     try {
       do read_item(call);
       while (accept(','));
-      expect(')', "\",\" or \")\"");
+      if (!at(')')) fail(token_, "\",\" or \")\"", detail::advice_on_sign(token_));
+      advance();
     } catch (const UsageError& error) {  // R's poly(x, 2)
       const std::string advice = advice_on_function(call);
       if (advice.empty() || find_derived_function(call.name) != nullptr) throw;
@@ -230,7 +231,8 @@ class Parser {
     --depth_;
     if (!call.without.empty() && !call.rest) {
       const std::string column = detail::column_text(call.without[0]);
-      fail(call.without_positions[0], "found -" + column + ", which takes a column out of \".\", in a call without \".\"; write " +
+      fail(call.without_positions[0], "found -" + column +
+                                          ", which takes a column out of \".\", in a call without \".\"; write " +
                                           call.name + "(., -" + column + ")");
     }
     return call;

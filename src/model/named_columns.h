@@ -13,6 +13,6 @@ namespace ick {
 std::vector<std::string> named_columns(const Formula& formula);
 std::vector<std::string> removed_columns(const Formula& formula);  // -date: from `.`
 std::vector<std::string> not_numbers(const Table& table);          // columns of times, categories and text
-bool has_rest(const Formula& formula);  // `.` stands in it
+bool has_rest(const Formula& formula);                             // `.` stands in it
 
 }  // namespace ick

@@ -30,7 +30,7 @@ void check_name(const Call& call) {
   if (contains(known, call.name)) return;
   const std::string guess = did_you_mean(call.name, known), advice = advice_on_function(call);
   throw UsageError(where(call.position) + "no network or kernel named \"" + call.name + "\"" +
-                   (!advice.empty()  ? "; " + advice
+                   (!advice.empty() ? "; " + advice
                     : guess.empty() ? "; `ick list` shows them all"
                                     : guess));
 }
@@ -52,8 +52,8 @@ void check_columns(const Call& call, const Formula& formula, const std::vector<s
     if (each.function != "-" || contains(columns, each.inputs[0])) continue;
     const std::string whole = each.inputs[0] + "-" + each.inputs[1];
     if (!contains(columns, whole)) continue;
-    throw DataError(where(each.positions[0]) + "no column named \"" + each.inputs[0] + "\"; a name with a minus stands in quotes: \"" +
-                    whole + "\"");
+    throw DataError(where(each.positions[0]) + "no column named \"" + each.inputs[0] +
+                    "\"; a name with a minus stands in quotes: \"" + whole + "\"");
   }
   for (const PlacedColumn& each : columns_read(call)) check_column(each.name, each.position, formula, columns);
   for (std::size_t i = 0; i < call.without.size(); ++i) {
@@ -72,15 +72,19 @@ void check_nested(const Call& call) {
     const std::string meant = did_you_mean(nested.name, functions);
     if (!is_network(call)) {
       throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
-                       ", a kernel" + (meant.empty() ? "; kernels read columns and " + join_words(functions) + " of them" : meant));
+                       ", a kernel" +
+                       (meant.empty() ? "; kernels read columns and " + join_words(functions) + " of them" : meant));
     }
     const bool known = nested.name == "trees" || nested.name == "rank" || nested.name == "cycle";
     const bool cycles = nested.name == "trees" && std::ranges::all_of(nested.nested, [](const Call& each) {
                           return each.name == "cycle" && each.nested.empty() && !each.rest;
                         });
     if (known && (nested.nested.empty() || cycles) && !nested.rest) continue;
-    throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name + "\"" + meant +
-                     "; there are rank(x), cycle(t, period=1y) and trees(x, n=10, depth=2), of columns or cycles");
+    throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name + "\"" +
+                     (!meant.empty()
+                          ? meant
+                          : "; there are rank(x), cycle(t, period=1y) and trees(x, n=10, depth=2), of columns or "
+                            "cycles"));
   }
 }
 
@@ -161,10 +165,10 @@ struct Rest {
     std::vector<std::string> left = others;
     std::erase_if(left, [&](const std::string& name) { return contains(call.without, name); });
     throw UsageError(where(call.position) + "\".\" stands for no column; " +
-                     (left.empty() ? "all are used already"
-                                   : "of a kernel it stands for numbers, and " + join_words(left) +
-                                         (left.size() == 1 ? " is none" : " are none") + "; name the columns of " +
-                                         call.name));
+                     (left.empty()
+                          ? "all are used already"
+                          : "of a kernel it stands for numbers, and " + join_words(left) +
+                                (left.size() == 1 ? " is none" : " are none") + "; name the columns of " + call.name));
   }
 };
 

@@ -44,7 +44,8 @@ void check_types(const Known& known, const DerivedColumn& derived) {
                     std::string(column_type_name(column.info.type)) + ", and " + takes);
   };
   const Column& first = known.column(derived, 0);
-  if (function.takes == Takes::time && first.info.type != ColumnType::time) refuse(0, derived.function + "() takes a time");
+  if (function.takes == Takes::time && first.info.type != ColumnType::time)
+    refuse(0, derived.function + "() takes a time");
   if (function.takes == Takes::number && !is_number(first)) refuse(0, derived.function + "() takes a number");
   if (function.takes != Takes::pair) return;
   const std::string takes = "a difference is of two numbers, or of two times";
@@ -97,7 +98,8 @@ std::vector<double> days_of_file(const DerivedColumn& derived) {
                     "; expected one, with a name above it, as in date, 2019-12-25, 2019-12-26");
   }
   std::vector<double> days;
-  if (const auto first = parse_time(times[0]->info.name, times[0]->info.time_format)) days.push_back(std::floor(*first));
+  if (const auto first = parse_time(times[0]->info.name, times[0]->info.time_format))
+    days.push_back(std::floor(*first));
   for (const double time : times[0]->values) {
     if (!std::isnan(time)) days.push_back(std::floor(time));
   }

@@ -120,7 +120,7 @@ class Errors(unittest.TestCase):
                                 "effects, cv, compare, update, check, explain, verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,
-                    'no list named "horses"; there are all, kernels, networks, trees, images, features, likelihoods, '
+                    'no list named "horses"; there are all, kernels, networks, trees, functions, images, features, likelihoods, '
                         'posteriors and baselines')
 
     def test_a_column_twice(self):

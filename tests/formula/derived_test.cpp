@@ -70,7 +70,8 @@ TEST(Derived, IsReadAndPrintedWhereverAColumnStands) {
       {"y ~ rbf(a-b)", "y ~ rbf(a - b)"},
       {"y ~ rbf(a - b - \"c d\")", "y ~ rbf(a - b - \"c d\")"},
       {"y ~ rbf(log(a)-log(b), sqrt(a - b))", "y ~ rbf(log(a) - log(b), sqrt(a - b))"},
-      {"y ~ mlp(., a, -b, hour(date), -\"c d\", layers=[8])", "y ~ mlp(a, hour(date), ., -b, -\"c d\", layers=[8])"},
+      {"y ~ mlp(., a, -b, hour(date), -\"c d\", layers=[8, 4])",
+       "y ~ mlp(a, hour(date), ., -b, -\"c d\", layers=[8, 4])"},
       {"y ~ mlp(rank(log(x)), cycle(hour(t), period=24), trees(weekday(t), cycle(dayofyear(t), period=1y), n=3))",
        "y ~ mlp(rank(log(x)), cycle(hour(t), period=24), trees(weekday(t), cycle(dayofyear(t), period=1y), n=3))"},
       {"y ~ boost(., month(date)) + linear(elapsed(date))", "y ~ boost(month(date), .) + linear(elapsed(date))"},
@@ -78,7 +79,8 @@ TEST(Derived, IsReadAndPrintedWhereverAColumnStands) {
       {"y ~ mlp(holiday(\"the day\", \"a b/c.csv\"))", "y ~ mlp(holiday(\"the day\", \"a b/c.csv\"))"},
       {"y ~ rbf(hour, \"log\", elapsed) + rbf(\"hour(t)\")", "y ~ rbf(hour, log, elapsed) + rbf(\"hour(t)\")"},
       {"y ~ rbf(\"a - b\", \"sphere\" - x)", "y ~ rbf(\"a - b\", \"sphere\" - x)"},
-      {"cases ~ rbf(x) + offset(log(people)) + weights(sqrt(w))", "cases ~ rbf(x) + offset(log(people)) + weights(sqrt(w))"},
+      {"cases ~ rbf(x) + offset(log(people)) + weights(sqrt(w))",
+       "cases ~ rbf(x) + offset(log(people)) + weights(sqrt(w))"},
   };
   for (const auto& [text, printed] : rows) {
     EXPECT_EQ(said(text), printed);
@@ -120,7 +122,8 @@ TEST(Derived, MistakesNameTheirPlace) {
       {"y ~ rbf(a - 3)", "13: found \"3\" where a column to take from a was expected"},
       {"y ~ rbf(holiday(d))",
        "18: found \")\" where \",\" and a file of dates, as in holiday(date, \"holidays.csv\"), was expected"},
-      {"y ~ rbf(holiday(d, 3))", "20: found \"3\" where a file of dates, as in holiday(date, \"holidays.csv\"), was expected"},
+      {"y ~ rbf(holiday(d, 3))",
+       "20: found \"3\" where a file of dates, as in holiday(date, \"holidays.csv\"), was expected"},
       {"y ~ mlp(., -)", "13: found \")\" where a column that \".\" is to leave out was expected"},
       {"y ~ mlp(a, -b)", "13: found -b, which takes a column out of \".\", in a call without \".\"; write mlp(., -b)"},
       {"y ~ rbf(\"a - b\") + rbf(a - b)",
@@ -149,8 +152,9 @@ TEST(FromR, ColumnsByThemselves) {
       {"y ~ -1 + rbf(x)", "terms are added or multiplied, and the intercept belongs to the model: leave it out"},
       {"y ~ rbf(x) - 1", "terms are added or multiplied, and the intercept belongs to the model: leave it out"},
       {"y ~ poly(x, 2)", "R's poly(x, 2) is polynomial(x, degree=2)"},
-      {"y ~ I(x^2)", "R's I(x^2) is polynomial(x, degree=2), and log(x), sqrt(x) and x - y stand in a kernel or network, "
-                     "as in linear(log(x))"},
+      {"y ~ I(x^2)",
+       "R's I(x^2) is polynomial(x, degree=2), and log(x), sqrt(x) and x - y stand in a kernel or network, "
+       "as in linear(log(x))"},
   };
   for (const auto& [text, advice] : rows) {
     const std::string message = said(text);

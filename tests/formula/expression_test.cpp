@@ -174,7 +174,8 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"rbf(x) 30km", "8: found \"30km\" where \"+\", \"*\" or the end of the formula was expected"},
       {"(rbf(x) + linear(x)", "20: found the end of the formula where \"+\", \"*\" or \")\" was expected"},
       {"rbf(x", "6: found the end of the formula" + next_item},
-      {"rbf(x * y)", "7: found \"*\"" + next_item},
+      {"rbf(x * y)", "7: found \"*\"" + next_item +
+                         "; the only sign between columns is -, as in rbf(x - y); + and * stand between terms"},
       {"rbf(lat lon)", "9: found \"lon\"" + next_item},
       {"rbf(\"x\"(y))", "8: found \"(\"" + next_item},
       {"rbf(x(y)", "9: found the end of the formula" + next_item},

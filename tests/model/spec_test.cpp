@@ -215,9 +215,10 @@ TEST(Spec, ADotInAKernelStandsForNumbers) {
   EXPECT_EQ(spec("y ~ rbf(a, ., -lon) * periodic(t) + mlp(site)").left_out, Names{});
   EXPECT_EQ(terms_of(spec("y ~ mlp(., -t, -lat) + rbf(.)")), (Names{"mlp(a, b, lon, site)", "rbf(a, b, lat, lon)"}));
   EXPECT_EQ(spec("y ~ boost(., -t, -a)").trees->columns, (Names{"b", "lat", "lon", "site"}));
-  EXPECT_EQ(message_of<UsageError>([&] { spec("y ~ rbf(.) + mlp(a, b, lat, lon, t)"); }),
-            "formula column 5: \".\" stands for no column; of a kernel it stands for numbers, and site is none; name the "
-            "columns of rbf");
+  EXPECT_EQ(
+      message_of<UsageError>([&] { spec("y ~ rbf(.) + mlp(a, b, lat, lon, t)"); }),
+      "formula column 5: \".\" stands for no column; of a kernel it stands for numbers, and site is none; name the "
+      "columns of rbf");
   EXPECT_EQ(message_of<DataError>([&] { spec("y ~ mlp(., -lta)"); }),
             "formula column 13: no column named \"lta\"; did you mean \"lat\"?");
 }
@@ -232,13 +233,15 @@ TEST(Spec, ColumnsThatAreComputed) {
   EXPECT_EQ(spec.network_columns, (Names{"log(a)", "b", "site"}));
   EXPECT_EQ(refusal<UsageError>("y ~ rbf(log(y))"),
             "formula column 13: \"y\" is the target; a model may not read what it is to predict");
-  EXPECT_EQ(refusal<DataError>("y ~ mlp(hour(time))"), "formula column 14: no column named \"time\"; there are y, a, b, t, "
-                                                       "lat, lon and site");
+  EXPECT_EQ(refusal<DataError>("y ~ mlp(hour(time))"),
+            "formula column 14: no column named \"time\"; there are y, a, b, t, "
+            "lat, lon and site");
   EXPECT_EQ(refusal<DataError>("y ~ mlp(wind-speed)", {"y", "wind-speed"}),
             "formula column 9: no column named \"wind\"; a name with a minus stands in quotes: \"wind-speed\"");
-  EXPECT_EQ(refusal<DataError>("y ~ mlp(hour(t))", {"y", "t", "hour(t)"}),
-            "formula column 14: the table has a column named \"hour(t)\", which is what the formula computes; rename the "
-            "column");
+  EXPECT_EQ(
+      refusal<DataError>("y ~ mlp(hour(t))", {"y", "t", "hour(t)"}),
+      "formula column 14: the table has a column named \"hour(t)\", which is what the formula computes; rename the "
+      "column");
 }
 
 TEST(Spec, WhatRUsersWriteIsAnswered) {
@@ -249,11 +252,13 @@ TEST(Spec, WhatRUsersWriteIsAnswered) {
   EXPECT_EQ(refusal<UsageError>("y ~ factor(site)"), none + "\"factor\"; R's factor(site) is categorical(site)");
   EXPECT_EQ(refusal<UsageError>("y ~ C(site)"), none + "\"C\"; R's C(site) is categorical(site)");
   EXPECT_EQ(refusal<UsageError>("y ~ I(log(a))"),
-            none + "\"I\"; R's I(x^2) is polynomial(x, degree=2), and log(x), sqrt(x) and x - y stand in a kernel or "
-                   "network, as in linear(log(x))");
+            none +
+                "\"I\"; R's I(x^2) is polynomial(x, degree=2), and log(x), sqrt(x) and x - y stand in a kernel or "
+                "network, as in linear(log(x))");
   EXPECT_EQ(refusal<UsageError>("y ~ log(a) + rbf(b)"),
-            none + "\"log\"; log(a) is a column that is computed: it stands in a kernel or network, as in "
-                   "linear(log(a)) or mlp(log(a))");
+            none +
+                "\"log\"; log(a) is a column that is computed: it stands in a kernel or network, as in "
+                "linear(log(a)) or mlp(log(a))");
   EXPECT_EQ(refusal<UsageError>("y ~ rbf(huor(t))"),
             "formula column 9: huor(...) stands among the columns of rbf, a kernel; did you mean \"hour\"?");
 }

@@ -77,7 +77,8 @@ TEST(DerivedModel, PredictsAsOneOfColumnsInTheTable) {
   const Table table = with_columns_by_hand(hours());
   FitOptions options;
   options.validation = Split{};
-  const auto own = fitted(table, "y ~ periodic(hour(t), period=24) + categorical(weekday(t)) + linear(log(x), a - b)", options);
+  const auto own =
+      fitted(table, "y ~ periodic(hour(t), period=24) + categorical(weekday(t)) + linear(log(x), a - b)", options);
   const auto by_hand = fitted(table, "y ~ periodic(h, period=24) + categorical(w) + linear(l, m)", options);
   const Prediction p = own.model->predict(table), q = by_hand.model->predict(table);
   for (std::size_t i = 0; i < p.mean.size(); ++i) {
@@ -86,7 +87,8 @@ TEST(DerivedModel, PredictsAsOneOfColumnsInTheTable) {
   }
   EXPECT_EQ(names_of(own.model->columns()), (Names{"t", "x", "a", "b"}));
 
-  const auto network = fitted(table, "y ~ mlp(dayofyear(t), elapsed(t), rank(log(x)), cycle(hour(t), period=1d))", quick());
+  const auto network =
+      fitted(table, "y ~ mlp(dayofyear(t), elapsed(t), rank(log(x)), cycle(hour(t), period=1d))", quick());
   const auto network_by_hand = fitted(table, "y ~ mlp(d, e, rank(l), cycle(h, period=24))", quick());
   const Prediction r = network.model->predict(table), s = network_by_hand.model->predict(table);
   double largest = 0.0;
@@ -101,13 +103,13 @@ TEST(DerivedModel, IsTheSameAfterLoadingAndInBlocks) {
   const ScratchFolder folder;
   int number = 0;
   std::vector<std::pair<PredictorFit, std::string>> models;
-  for (const std::string formula :
-       {"y ~ periodic(hour(t), period=24) + linear(log(x), sqrt(x), a - b) + linear(" + holiday + ")",
-        std::string("y ~ mlp(., -a, hour(t), elapsed(t)) * rbf(dayofyear(t))"),
-        std::string("y ~ boost(weekday(t), hour(t), log(x), rounds=20) + matern32(.)"),
-        "y ~ mlp(elapsed(t), " + holiday + ", trees(log(x), cycle(hour(t), period=24)))"}) {
+  for (const std::string& formula : std::vector<std::string>{
+           "y ~ periodic(hour(t), period=24) + linear(log(x), sqrt(x), a - b) + linear(" + holiday + ")",
+           "y ~ mlp(., -a, hour(t), elapsed(t)) * rbf(dayofyear(t))",
+           "y ~ boost(weekday(t), hour(t), log(x), rounds=20) + matern32(.)",
+           "y ~ mlp(elapsed(t), " + holiday + ", trees(log(x), cycle(hour(t), period=24)))"}) {
     models.emplace_back(fitted(table, formula, quick()), formula);
-    save_model(*models.back().first.model, models.back().first.report, folder / std::to_string(number++), table);
+    save_model(*models.back().first.model, models.back().first.report, folder / std::to_string(number++), table, {});
   }
   days.reset();  // a model never opens the file again
   const Table later = some_rows(table, {839, 600, 601, 100, 23, 24});
@@ -175,17 +177,20 @@ TEST(DerivedModel, BaselinesReadWhatTheFormulaReads) {
   const FitPlan plan = plan_fit(table, parse_formula(formula), quick());
   EXPECT_EQ(plan.options.validation->kind, Split::Kind::last);
   EXPECT_EQ(plan.options.validation->columns, Names{"t"});
-  for (const std::string name : {"ridge", "forest", "seasonal", "mlp", "network", "kernels", "cyclic", "joint"}) {
+  for (const std::string& name :
+       std::vector<std::string>{"ridge", "forest", "seasonal", "mlp", "network", "kernels", "cyclic", "joint"}) {
     SCOPED_TRACE(name);
     FitOptions options = quick();
     options.model = name;
     const auto baseline = fitted(table, formula, options);
     EXPECT_TRUE(std::isfinite(baseline.model->predict(table).mean[5]));
     for (const std::string& read : names_of(baseline.model->columns())) EXPECT_NE(table.find(read), nullptr) << read;
-    if (name == "cyclic")
+    if (name == "cyclic") {
       EXPECT_EQ(baseline.model->formula(), "y ~ mlp(log(x), a - b, cycle(t, period=24h))");
-    if (name == "joint")
+    }
+    if (name == "joint") {
       EXPECT_EQ(baseline.model->formula(), "y ~ mlp(log(x), a - b, trees(hour(t)))");
+    }
   }
 }
 

@@ -41,7 +41,8 @@ void expect_column(const Table& table, const std::string& name, const std::vecto
 }
 
 TEST(Derive, ColumnsRowByRow) {
-  std::vector<DerivedColumn> derived = derived_of("hour(t), log(x), sqrt(n), n - x, t - u, log(sqrt(n) - x), elapsed(t)");
+  std::vector<DerivedColumn> derived =
+      derived_of("hour(t), log(x), sqrt(n), n - x, t - u, log(sqrt(n) - x), elapsed(t)");
   const Table table = readings();
   find_derived_settings(table, derived);
   const Table made = derive(table, derived);
@@ -101,17 +102,22 @@ TEST(Derive, BadListsOfHolidaysAreRefused) {
   EXPECT_EQ(refused("name,count\nChristmas,2\nEaster,1\n"), place + "the file has no column of dates" + expected);
   EXPECT_EQ(refused("a,b\n2019-01-01,2019-01-02\n"), place + "the file has 2 columns of dates" + expected);
   EXPECT_TRUE(refused("").starts_with(place)) << refused("");
-  EXPECT_TRUE(refusal_of("holiday(t, \"/no/such/file.csv\")").starts_with("formula column 11: holiday(t, \"/no/such/file.csv\"): "));
+  EXPECT_TRUE(refusal_of("holiday(t, \"/no/such/file.csv\")")
+                  .starts_with("formula column 11: holiday(t, \"/no/such/file.csv\"): "));
 }
 
 TEST(Derive, ColumnsOfAnotherTypeAreRefused) {
   EXPECT_EQ(refusal_of("hour(x)"), "formula column 8: hour(x): column \"x\" is a number, and hour() takes a time");
   EXPECT_EQ(refusal_of("log(t)"), "formula column 7: log(t): column \"t\" is a time, and log() takes a number");
-  EXPECT_EQ(refusal_of("sqrt(site)"), "formula column 8: sqrt(site): column \"site\" is a category, and sqrt() takes a number");
-  EXPECT_EQ(refusal_of("x - t"), "formula column 7: x - t: column \"t\" is a time, and a difference is of two numbers, or of two times");
-  EXPECT_EQ(refusal_of("note - x"),
-            "formula column 3: note - x: column \"note\" is a text, and a difference is of two numbers, or of two times");
-  EXPECT_EQ(refusal_of("hour(t - u)"), "formula column 8: hour(t - u): column \"t - u\" is a number, and hour() takes a time");
+  EXPECT_EQ(refusal_of("sqrt(site)"),
+            "formula column 8: sqrt(site): column \"site\" is a category, and sqrt() takes a number");
+  EXPECT_EQ(refusal_of("x - t"),
+            "formula column 7: x - t: column \"t\" is a time, and a difference is of two numbers, or of two times");
+  EXPECT_EQ(
+      refusal_of("note - x"),
+      "formula column 3: note - x: column \"note\" is a text, and a difference is of two numbers, or of two times");
+  EXPECT_EQ(refusal_of("hour(t - u)"),
+            "formula column 8: hour(t - u): column \"t - u\" is a number, and hour() takes a time");
 }
 
 }  // namespace

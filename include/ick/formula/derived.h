@@ -19,7 +19,7 @@ struct DerivedColumn {
   std::string file;                    // of holiday(date, file): read when a model is fitted, and never again
 
   // What a fit finds.
-  std::string unit;  // of its values; "": none
+  std::string unit;                                          // of its values; "": none
   double origin = std::numeric_limits<double>::quiet_NaN();  // elapsed(t): the first time, in days since 1970
   std::vector<double> days;                                  // holiday(date, file): those of the file, ascending
 

@@ -65,8 +65,8 @@ struct Call {
   std::size_t position = 0;
   std::vector<std::size_t> column_positions;  // one for each of `columns`; none when the call was made in code
   std::vector<std::size_t> without_positions;
-  std::size_t id = 0;                         // which call of an expression it is, from 1: canonical() numbers them
-  bool operator==(const Call& other) const;   // positions and id do not count
+  std::size_t id = 0;                        // which call of an expression it is, from 1: canonical() numbers them
+  bool operator==(const Call& other) const;  // positions and id do not count
 
   const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }
   std::size_t column_position(std::size_t i) const;  // position of columns[i]; the call's own when unknown
