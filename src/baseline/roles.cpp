@@ -40,7 +40,7 @@ void find_time(const BaselineTask& task, BaselineRoles& roles) {
       if (roles.time.empty() && time) roles.time = name;
     }
   });
-  for (const std::string& name : roles.columns) {
+  for (const std::string& name : read_for(task.plan.spec.derived, roles.columns)) {
     if (roles.time.empty() && measures_time(task.table.column(name), o)) roles.time = name;
   }
   if (roles.time.empty()) return;

@@ -384,25 +384,6 @@ Encoder fit_encoder(const Table& given, const EncoderPlan& plan, const std::vect
   return encoder;
 }
 
-namespace {
-
-// A kernel reads a function of a cell that is not in its domain.
-void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derived, const std::string& name,
-                    const std::vector<bool>& use) {
-  for (const DerivedColumn& each : needed_for(derived, {name})) {
-    const std::string_view domain = find_derived_function(each.function)->domain;
-    const Numbers &from = table.column(each.inputs[0]).values, &to = table.column(each.name).values;
-    for (std::size_t i = 0; i < from.size() && !domain.empty(); ++i) {
-      if (!use[i] || std::isnan(from[i]) || !std::isnan(to[i])) continue;
-      throw DataError(each.name + ": " + named(each.inputs[0]) + " has the value " + number_text(from[i]) + " in row " +
-                      std::to_string(i + 1) + ", and " + each.function + "() takes " + std::string(domain) +
-                      "; to a kernel that is a gap: use " + setting("gaps", "drop") + " or " + setting("gaps", "fill"));
-    }
-  }
-}
-
-}  // namespace
-
 std::vector<bool> readable_rows(const Table& given, const EncoderPlan& plan, const std::vector<bool>& use) {
   std::vector<bool> readable = use;
   if (plan.gaps == Gaps::fill) return readable;

@@ -42,6 +42,20 @@ void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t fir
                   setting("gaps", "fill"));
 }
 
+void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derived, const std::string& column,
+                    const std::vector<bool>& use) {
+  for (const DerivedColumn& each : needed_for(derived, {column})) {
+    const std::string_view domain = find_derived_function(each.function)->domain;
+    const Numbers &from = table.column(each.inputs[0]).values, &to = table.column(each.name).values;
+    for (std::size_t i = 0; i < from.size() && !domain.empty(); ++i) {
+      if (!use[i] || std::isnan(from[i]) || !std::isnan(to[i])) continue;
+      throw DataError(each.name + ": " + named(each.inputs[0]) + " has the value " + number_text(from[i]) + " in row " +
+                      std::to_string(i + 1) + ", and " + each.function + "() takes " + std::string(domain) +
+                      "; to a kernel that is a gap: use " + setting("gaps", "drop") + " or " + setting("gaps", "fill"));
+    }
+  }
+}
+
 void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
   const bool patch = !settings.raster.empty();
   throw DataError(

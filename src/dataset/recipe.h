@@ -95,4 +95,8 @@ void expect_rows_in_order(const Dataset& rows);
 // DataError about `count` gaps, the first in row `first`.
 [[noreturn]] void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first);
 
+// DataError when that is a computed column, of a cell that its function does not take: row and value.
+void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derived, const std::string& column,
+                    const std::vector<bool>& use);
+
 }  // namespace ick
