@@ -13,6 +13,7 @@
 
 #include "ick/base/error.h"
 #include "ick/store/option_json.h"
+#include "store/derived_json.h"
 
 namespace ick {
 
@@ -393,34 +394,6 @@ Json to_json(const EpochRecord& record) { return fields_of(record); }
 Json to_json(const FitReport& report) { return fields_of(report); }
 FitReport report_from_json(const Json& json) { return from_fields<FitReport>(json); }
 
-namespace {
-
-Json to_json(const DerivedColumn& derived) {
-  Json json = {{"name", derived.name}, {"function", derived.function}, {"inputs", derived.inputs}};
-  json["unit"] = derived.unit;
-  if (!derived.file.empty()) json["file"] = derived.file, json["days"] = derived.days;
-  if (!std::isnan(derived.origin)) json["origin"] = derived.origin;
-  return json;
-}
-
-DerivedColumn derived_from_json(const Json& json) {
-  DerivedColumn derived;
-  derived.name = json.at("name");
-  derived.function = json.at("function");
-  derived.inputs = json.at("inputs").get<std::vector<std::string>>();
-  derived.unit = json.at("unit");
-  derived.file = json.value("file", "");
-  derived.days = json.value("days", std::vector<double>());
-  derived.origin = json.value("origin", derived.origin);
-  const DerivedFunction* const function = find_derived_function(derived.function);
-  if (function == nullptr) throw DataError("no function of columns named \"" + derived.function + "\"");
-  const std::size_t takes = function->takes == DerivedFunction::Takes::pair ? 2 : 1;
-  if (derived.inputs.size() != takes) throw DataError(derived.name + " is computed of " + join_words(derived.inputs));
-  return derived;
-}
-
-}  // namespace
-
 Json to_json(const Encoder& encoder) {
   Json json;
   json["target"] = to_json(encoder.target);
@@ -477,7 +450,7 @@ Encoder encoder_from_json(const Json& json) {
       encoder.networks.emplace_back().columns = network_columns_from(network);
     }
   }
-  for (const Json& each : json.value("derived", Json::array())) encoder.derived.push_back(derived_from_json(each));
+  encoder.derived = derived_from_json(json.value("derived", Json::array()));
   for (const Json& each : json.value("derived_from", Json::array())) encoder.derived_from.push_back(info_from(each));
   return encoder;
 }

@@ -10,6 +10,7 @@
 #include "ick/base/seed.h"
 #include "ick/fit/fit.h"
 #include "ick/store/model_directory.h"
+#include "store/derived_json.h"
 #include "support/store_case.h"
 #include "support/table_case.h"
 #include "table/scratch.h"
@@ -177,6 +178,21 @@ TEST(DerivedModel, ADotInAKernelStandsForNumbers) {
   EXPECT_EQ(message_of<UsageError>([&] { plan_fit(table, parse_formula("y ~ rbf(.) + mlp(x, a, b)"), {}); }),
             "formula column 5: \".\" stands for no column; of a kernel it stands for numbers, and t and site are none; "
             "name the columns of rbf");
+}
+
+TEST(DerivedModel, DefinitionsThatAreNotWholeAreRefused) {
+  const auto refused = [](const std::string& text) {
+    return message_of<DataError>([&] { derived_from_json(nlohmann::json::parse(text)); });
+  };
+  EXPECT_EQ(refused(R"([{"name": "a", "function": "exp", "inputs": ["b"], "unit": ""}])"),
+            "no function of columns named \"exp\"");
+  EXPECT_EQ(refused(R"([{"name": "a", "function": "-", "inputs": ["b"], "unit": ""}])"),
+            "-() takes two columns and has 1");
+  EXPECT_EQ(refused(R"([{"name": "a", "function": "log", "inputs": ["a"], "unit": ""}])"),
+            "the column a is computed of a, which does not stand before it");
+  EXPECT_EQ(refused(R"([{"name": "a", "function": "log", "inputs": ["b"], "unit": ""},
+                        {"name": "b", "function": "log", "inputs": ["a"], "unit": ""}])"),
+            "the column a is computed of b, which does not stand before it");
 }
 
 // A kernel on hour(t) is a season of t: rows are set apart by time, and baselines know its period.
