@@ -8,6 +8,7 @@
 
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
+#include "ick/evaluate/effects.h"
 #include "ick/fit/fit.h"
 #include "ick/store/model_directory.h"
 #include "store/derived_json.h"
@@ -193,6 +194,21 @@ TEST(DerivedModel, DefinitionsThatAreNotWholeAreRefused) {
   EXPECT_EQ(refused(R"([{"name": "a", "function": "log", "inputs": ["b"], "unit": ""},
                         {"name": "b", "function": "log", "inputs": ["a"], "unit": ""}])"),
             "the column a is computed of b, which does not stand before it");
+}
+
+// Curves are those of the table's column, which moves what is computed of it: here a logarithm.
+TEST(DerivedModel, CurvesAreOfTheColumnThatThingsAreComputedOf) {
+  const Table table = hours();
+  const auto model = fitted(table, "y ~ linear(log(x)) + periodic(hour(t), period=24)");
+  EffectOptions options;
+  options.points = 6, options.rows = 60, options.draws = 5;
+  const Effect effect = effect_of(*model.model, table, "x", options);
+  ASSERT_GE(effect.at.size(), 4u);
+  const auto slope = [&](std::size_t k) {
+    return (effect.mean[k] - effect.mean[0]) / (std::log(effect.at[k]) - std::log(effect.at[0]));
+  };
+  EXPECT_NEAR(slope(1), 0.4, 0.1);
+  for (std::size_t k = 2; k < effect.at.size(); ++k) EXPECT_NEAR(slope(k), slope(1), 1e-6);
 }
 
 // A kernel on hour(t) is a season of t: rows are set apart by time, and baselines know its period.
