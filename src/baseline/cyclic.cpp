@@ -14,7 +14,7 @@ Formula rewrite_cyclic(const BaselineTask& task) {
   Call network;
   network.name = "mlp";
   network = only_network(task.plan.spec).value_or(network);
-  add_new(network.columns, kernel_columns(task, /*by_phase=*/true));
+  add_columns(network, kernel_columns(task, /*by_phase=*/true), task.plan.spec.derived);
   network.nested.push_back(*cycle_of_time(task));
   return with_right(task.plan.spec.formula, {{network}});
 }

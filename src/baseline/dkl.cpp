@@ -18,8 +18,10 @@ ModelSpec deep_spec(const BaselineTask& task) {
   if (!task.plan.spec.kernels_only()) return task.plan.spec;
   Call call;
   call.name = "mlp";
-  call.columns = roles_of(task).columns;
-  return make_spec(with_right(task.plan.spec.formula, {{call}}), {});
+  add_columns(call, roles_of(task).columns, task.plan.spec.derived);
+  ModelSpec spec = make_spec(with_right(task.plan.spec.formula, {{call}}), {});
+  spec.derived = task.plan.spec.derived;
+  return spec;
 }
 
 // Where training starts and how long it is.

@@ -14,7 +14,7 @@ Formula rewrite_joint(const BaselineTask& task, bool seasonal) {
   Call network = *only_network(task.plan.spec);
   Call trees;
   trees.name = "trees";
-  trees.columns = kernel_columns(task, seasonal);
+  add_columns(trees, kernel_columns(task, seasonal), task.plan.spec.derived);
   if (seasonal) trees.nested = {*cycle_of_time(task)};
   network.nested.push_back(trees);
   return with_right(task.plan.spec.formula, {{network}});

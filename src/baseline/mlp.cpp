@@ -10,7 +10,7 @@ namespace {
 Formula rewrite_mlp(const BaselineTask& task) {
   Call call;
   call.name = "mlp";
-  call.columns = roles_of(task).columns;
+  add_columns(call, roles_of(task).columns, task.plan.spec.derived);
   return with_right(task.plan.spec.formula, {{call}});
 }
 

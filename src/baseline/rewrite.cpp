@@ -24,9 +24,13 @@ std::vector<Quantity> stated_periods(const BaselineTask& task, const std::string
   std::vector<Quantity> periods;
   each_kernel(task.plan.spec, [&](const KernelSpec& kernel) {
     const Argument* const period = kernel.find("period");
-    if (period == nullptr || !contains(kernel.columns, time)) return;
-    for (const Quantity& each : period->values) {
-      if (std::ranges::find(periods, each) == periods.end()) periods.push_back(each);
+    if (period == nullptr) return;
+    for (const std::string& name : kernel.columns) {
+      if (name != time && time_behind(task.plan.spec.derived, name) != time) continue;
+      for (Quantity each : period->values) {
+        if (name != time && each.unit.empty()) each.unit = find_derived(task.plan.spec.derived, name)->unit;
+        if (std::ranges::find(periods, each) == periods.end()) periods.push_back(each);
+      }
     }
   });
   return periods;
@@ -45,16 +49,19 @@ std::vector<Quantity> calendar_periods(const BaselineTask& task, const BaselineR
 }  // namespace
 
 SumOfProducts spelled_out(const ModelSpec& spec) {
-  std::map<std::size_t, std::vector<std::string>> columns;  // of networks, by the call's id
+  std::map<std::size_t, std::vector<std::string>> columns;  // by the call's id
   for (const TermSpec& term : spec.terms) {
     for (const NetworkSpec& network : term.networks) columns[network.id] = network.inputs.columns;
+    for (const KernelProduct& product : term.kernels) {
+      for (const KernelSpec& kernel : product) columns[kernel.id] = kernel.columns;
+    }
   }
   SumOfProducts sum = canonical(spec.formula.right);
   for (Product& product : sum) {
     for (Call& call : product) {
       if (!call.rest) continue;
-      add_new(call.columns, find_trees(call.name) != nullptr ? spec.trees->columns : columns.at(call.id));
-      call.rest = false, call.column_positions.clear();
+      spell_out(call, find_trees(call.name) != nullptr ? spec.trees->columns : columns.at(call.id));
+      call.column_positions.clear();
     }
   }
   return sum;
@@ -79,7 +86,7 @@ std::optional<Call> only_network(const ModelSpec& spec) {
   if (networks.size() == 1) return first;
   for (const Call& each : networks) {
     if (each.name != "mlp") return std::nullopt;
-    add_new(first.columns, each.columns);
+    add_columns(first, each.columns, each.derived);
     add_calls(first.nested, each.nested);
   }
   return first;
@@ -105,7 +112,8 @@ std::vector<std::string> kernel_columns(const BaselineTask& task, bool by_phase)
   std::vector<std::string> names;
   each_kernel(task.plan.spec, [&](const KernelSpec& kernel) {
     for (const std::string& name : kernel.columns) {
-      if (name != time || kernel.name != "periodic") add_new(names, std::span(&name, 1));
+      const bool of_time = name == time || (!time.empty() && time_behind(task.plan.spec.derived, name) == time);
+      if (!of_time || kernel.name != "periodic") add_new(names, std::span(&name, 1));
     }
   });
   return names;

@@ -15,25 +15,32 @@ namespace ick {
 
 namespace {
 
-void add_periods(const KernelSpec& kernel, BaselineRoles& roles) {
+// A number alone is in the unit of the column, of hour(t) an hour.
+void add_periods(const KernelSpec& kernel, const std::vector<DerivedColumn>& derived, BaselineRoles& roles) {
   const Argument* const period = kernel.find("period");
-  if (period == nullptr || !contains(kernel.columns, roles.time)) return;
-  for (const Quantity& each : period->values) {
-    const std::optional<double> known =
-        each.unit.empty() ? each.number : convert(each.number, each.unit, roles.time_unit);
-    if (known && *known > 0.0) roles.periods.push_back(*known);
+  if (period == nullptr) return;
+  for (const std::string& name : kernel.columns) {
+    const bool own = name == roles.time;
+    if (!own && time_behind(derived, name) != roles.time) continue;
+    for (const Quantity& each : period->values) {
+      const std::string unit = !each.unit.empty() || own ? each.unit : find_derived(derived, name)->unit;
+      const std::optional<double> known =
+          unit.empty() && own ? each.number : convert(each.number, unit, roles.time_unit);
+      if (known && *known > 0.0) roles.periods.push_back(*known);
+    }
   }
 }
 
 void find_time(const BaselineTask& task, BaselineRoles& roles) {
   const FitOptions& o = task.plan.options;
   each_kernel(task.plan.spec, [&](const KernelSpec& kernel) {
-    for (const std::string& name : kernel.columns) {
+    for (const std::string& read : kernel.columns) {
+      const std::string behind = time_behind(task.plan.spec.derived, read), name = behind.empty() ? read : behind;
       const bool time = measures_time(task.table.column(name), o) || kernel.name == "periodic";
       if (roles.time.empty() && time) roles.time = name;
     }
   });
-  for (const std::string& name : roles.columns) {
+  for (const std::string& name : read_for(task.plan.spec.derived, roles.columns)) {
     if (roles.time.empty() && measures_time(task.table.column(name), o)) roles.time = name;
   }
   if (roles.time.empty()) return;
@@ -41,7 +48,7 @@ void find_time(const BaselineTask& task, BaselineRoles& roles) {
   roles.time_unit = task.table.column(roles.time).info.type == ColumnType::time ? "d"
                     : unit != o.units.end()                                     ? unit->second
                                                                                 : "";
-  each_kernel(task.plan.spec, [&](const KernelSpec& kernel) { add_periods(kernel, roles); });
+  each_kernel(task.plan.spec, [&](const KernelSpec& kernel) { add_periods(kernel, task.plan.spec.derived, roles); });
 }
 
 bool holds_numbers(const Column& column) {

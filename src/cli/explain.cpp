@@ -45,12 +45,17 @@ Encoder assumed_encoder(const ModelSpec& spec) {
   for (const std::string& name : spec.kernel_columns) {
     KernelColumn& column = encoder.kernel_columns.emplace_back();
     column.info.name = column.summary.name = name;
+    if (const DerivedColumn* const derived = find_derived(spec.derived, name)) {
+      const DerivedFunction& function = *find_derived_function(derived->function);
+      column.unit = column.summary.unit = function.unit;
+      column.summary.low = function.low, column.summary.high = function.high;
+    }
     for (const TermSpec& term : spec.terms) {
       for (const KernelProduct& product : term.kernels) {
         for (const KernelSpec& kernel : product) {
           if (!contains(kernel.columns, name)) continue;
           if (reads_levels(kernel.name)) column.summary.levels = kLevelsAssumed;
-          if (!has_time(kernel)) continue;
+          if (!has_time(kernel) || !column.unit.empty()) continue;
           column.summary.unit = column.unit = "d";
           column.summary.high = convert(kYearsAssumed, "y", "d").value();
         }
@@ -254,10 +259,20 @@ void each_factor(const Explanation& e, std::size_t t, Visit visit) {
   }
 }
 
+// "hour of the day, 0 to below 24, of date (h)"
+std::string derived_text(const DerivedColumn& derived) {
+  const std::string_view text = find_derived_function(derived.function)->text;
+  const std::string unit = derived.unit.empty() ? "" : " (" + derived.unit + ")";
+  return fmt::format("{}, of {}{}", text, join_words(derived.inputs), unit);
+}
+
 void print_json(const Explanation& e) {
   Json out = {{"schema", 1}, {"canonical", sum_text(e.spec)}};
   if (e.model != nullptr) out["parameters"] = count_parameters(*e.model), out["features"] = e.model->features();
   if (!e.spec.formula.target.empty()) out["formula"] = print(e.spec.formula);
+  for (const DerivedColumn& each : e.spec.derived) {
+    out["derived"].push_back({{"name", each.name}, {"what", derived_text(each)}, {"columns", each.inputs}});
+  }
   if (e.spec.trees) {
     out["trees"] = {{"term", e.spec.trees->text}, {"what", e.spec.trees->kind->text}};
     for (const auto& [name, value] : settings_of(*e.spec.trees)) out["trees"]["settings"][name] = value;
@@ -313,6 +328,10 @@ void print_trees(const TreeTerm& trees, bool alone) {
 void print_text(const Explanation& e) {
   if (!e.spec.formula.target.empty()) fmt::print("{}\n  is ", print(e.spec.formula));
   fmt::print("{}\n", sum_text(e.spec));
+  for (const DerivedColumn& each : e.spec.derived) fmt::print("  {:<20} {}\n", each.name, derived_text(each));
+  if (!e.spec.left_out.empty()) {
+    fmt::print("  \".\" of a kernel stands for numbers and leaves out {}\n", join_words(e.spec.left_out));
+  }
   if (e.spec.trees) print_trees(*e.spec.trees, e.spec.terms.empty());
   if (e.spec.terms.empty()) return;
   const std::int64_t numbers = count_parameters(*e.model);

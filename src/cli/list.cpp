@@ -10,6 +10,7 @@
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/baseline/baseline.h"
+#include "ick/formula/derived.h"
 #include "ick/inference/engine.h"
 #include "ick/likelihood/likelihood.h"
 #include "ick/net/network.h"
@@ -134,9 +135,20 @@ void print_features() {
   for (const FeatureWords& each : kTermOptions) fmt::print("{:<22} {}\n", each.name, each.what);
 }
 
+// As a formula writes it: hour(t), x - y.
+std::string function_text(const DerivedFunction& function) {
+  if (function.takes == DerivedFunction::Takes::pair) return "x - y";
+  const std::string name(function.name), of = function.takes == DerivedFunction::Takes::time ? "t" : "x";
+  return name + "(" + of + (name == "holiday" ? ", days.csv)" : ")");
+}
+
+void print_functions() {
+  for (const DerivedFunction& each : derived_functions()) fmt::print("{:<22} {}\n", function_text(each), each.text);
+}
+
 int run_list(const std::string& what, bool json) {
-  const std::vector<std::string> choices = {"all",      "kernels",     "networks",   "trees",    "images",
-                                            "features", "likelihoods", "posteriors", "baselines"};
+  const std::vector<std::string> choices = {"all",    "kernels",  "networks",    "trees",      "functions",
+                                            "images", "features", "likelihoods", "posteriors", "baselines"};
   if (std::find(choices.begin(), choices.end(), what) == choices.end()) {
     const std::string guess = did_you_mean(what, choices);
     throw UsageError("no list named \"" + what + "\"" + (guess.empty() ? "; there are " + join_words(choices) : guess));
@@ -152,6 +164,11 @@ int run_list(const std::string& what, bool json) {
     }
     if (wanted("trees")) {
       for (const TreeKind& kind : tree_kinds()) out["trees"].push_back(tree_json(kind));
+    }
+    if (wanted("functions")) {
+      for (const DerivedFunction& each : derived_functions()) {
+        out["functions"].push_back({{"name", each.name}, {"written", function_text(each)}, {"what", each.text}});
+      }
     }
     if (wanted("likelihoods")) {
       for (const Likelihood* row : likelihoods())
@@ -182,6 +199,7 @@ int run_list(const std::string& what, bool json) {
   section("kernels", print_kernels);
   section("networks", print_networks);
   section("trees", print_trees);
+  section("functions", print_functions);
   section("images", print_images);
   section("features", print_features);
   section("likelihoods", print_likelihoods);
@@ -200,7 +218,8 @@ Command add_list(CLI::App& program) {
   auto request = std::make_shared<Request>();
   CLI::App* app = program.add_subcommand("list", "Show what formulas can be made of");
   app->add_option("what", request->what,
-                  "kernels, networks, trees, images, features, likelihoods, posteriors, baselines or all")
+                  "kernels, networks, trees, functions (of columns), images, features, likelihoods, posteriors, "
+                  "baselines or all")
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
   return {app, [request] { return run_list(request->what, request->json); }};

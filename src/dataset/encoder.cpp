@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <unordered_map>
@@ -18,7 +19,8 @@ namespace ick {
 
 namespace {
 
-KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, const std::vector<bool>& use) {
+KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan,
+                               const std::map<std::string, std::string>& units, const std::vector<bool>& use) {
   refuse_text(column, "a kernel");
   refuse_bytes(column);
   const auto refuse_nothing = [&] { throw DataError(named(column.info.name) + " has no values in the training rows"); };
@@ -40,8 +42,8 @@ KernelColumn fit_kernel_column(const Column& column, const EncoderPlan& plan, co
                     (column.info.levels.empty() ? "" : " (" + column.info.levels.front() + ", ...)") +
                     "; only categorical(" + column.info.name + ") and networks read them");
   }
-  const auto unit = plan.units.find(column.info.name);
-  fitted.unit = column.info.type == ColumnType::time ? "d" : unit == plan.units.end() ? "" : unit->second;
+  const auto unit = units.find(column.info.name);
+  fitted.unit = column.info.type == ColumnType::time ? "d" : unit == units.end() ? "" : unit->second;
   InputSummary& summary = fitted.summary;
   summary.unit = fitted.unit;
   for (std::size_t i = 0; i < column.values.size(); ++i) {
@@ -157,6 +159,39 @@ void fit_target(const Table& table, const EncoderPlan& plan, const std::vector<b
 
 }  // namespace
 
+namespace {
+
+// What kernels and networks read, derived columns among them.
+std::vector<ColumnInfo> columns_of_model(const Encoder& encoder) {
+  std::vector<ColumnInfo> all;
+  for (const KernelColumn& column : encoder.kernel_columns) all.push_back(column.info);
+  for (const NetworkInputs& network : encoder.networks) {
+    const std::vector<ColumnInfo> more = network.infos();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+std::vector<std::string> names_of(const std::vector<ColumnInfo>& infos) {
+  std::vector<std::string> names;
+  for (const ColumnInfo& each : infos) names.push_back(each.name);
+  return names;
+}
+
+// A unit that was declared for both columns is that of their difference.
+std::map<std::string, std::string> units_of(const EncoderPlan& plan) {
+  std::map<std::string, std::string> units = plan.units;
+  for (const DerivedColumn& each : plan.derived) {
+    const auto first = units.find(each.inputs.front()), second = units.find(each.inputs.back());
+    const bool declared = each.function == "-" && first != units.end() && second != units.end();
+    const std::string unit = declared && first->second == second->second ? first->second : each.unit;
+    if (!unit.empty()) units[each.name] = unit;
+  }
+  return units;
+}
+
+}  // namespace
+
 std::vector<ColumnInfo> Encoder::columns() const {
   std::vector<ColumnInfo> all;
   const auto add = [&](const ColumnInfo& info) {
@@ -164,9 +199,16 @@ std::vector<ColumnInfo> Encoder::columns() const {
         std::any_of(all.begin(), all.end(), [&](const ColumnInfo& each) { return each.name == info.name; });
     if (!known) all.push_back(info);
   };
-  for (const KernelColumn& column : kernel_columns) add(column.info);
-  for (const NetworkInputs& network : networks) {
-    for (const ColumnInfo& info : network.infos()) add(info);
+  for (const ColumnInfo& info : columns_of_model(*this)) {
+    if (find_derived(derived, info.name) == nullptr) {
+      add(info);
+      continue;
+    }
+    for (const std::string& name : read_for(derived, std::array{info.name})) {
+      for (const ColumnInfo& each : derived_from) {
+        if (each.name == name) add(each);
+      }
+    }
   }
   if (offset) add(offset->info);
   if (error) add(error->info);
@@ -309,7 +351,10 @@ void check_row_columns(const Table& table, const EncoderPlan& plan, const std::v
   fit_row_column(table, plan.error, "error", use);
 }
 
-Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
+Encoder fit_encoder(const Table& given, const EncoderPlan& plan, const std::vector<bool>& use) {
+  std::optional<Table> made;
+  const Table& table = with_derived(given, plan.derived, made);
+  const std::map<std::string, std::string> units = units_of(plan);
   Encoder encoder;
   encoder.gaps = plan.gaps;
   encoder.target_kind = plan.kind;
@@ -323,18 +368,27 @@ Encoder fit_encoder(const Table& table, const EncoderPlan& plan, const std::vect
   if (encoder.offset) encoder.offset->scale = encoder.target_scaling.sd;
   if (encoder.error) encoder.error->scale = encoder.target_scaling.sd;
   for (const std::string& name : plan.kernel_columns) {
-    encoder.kernel_columns.push_back(fit_kernel_column(table.column(name), plan, use));
+    encoder.kernel_columns.push_back(fit_kernel_column(table.column(name), plan, units, use));
   }
   for (std::size_t a = 0; a < plan.networks.size(); ++a) {
     const std::uint64_t seed = seed_for(plan.seed, "network " + std::to_string(a + 1));
-    encoder.networks.push_back(fit_network_inputs(table, plan.networks[a], use, seed, plan.ranked, plan.units));
+    encoder.networks.push_back(fit_network_inputs(table, plan.networks[a], use, seed, plan.ranked, units));
+  }
+  const std::vector<std::string> read = names_of(columns_of_model(encoder));
+  encoder.derived = needed_for(plan.derived, read);
+  for (const DerivedColumn& each : encoder.derived) {
+    for (const std::string& name : read_for(plan.derived, each.inputs)) {
+      if (!contains(names_of(encoder.derived_from), name)) encoder.derived_from.push_back(table.column(name).info);
+    }
   }
   return encoder;
 }
 
-std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, const std::vector<bool>& use) {
+std::vector<bool> readable_rows(const Table& given, const EncoderPlan& plan, const std::vector<bool>& use) {
   std::vector<bool> readable = use;
   if (plan.gaps == Gaps::fill) return readable;
+  std::optional<Table> made;
+  const Table& table = with_derived(given, plan.derived, made);
   for (const std::string& name : plan.kernel_columns) {
     const Column& column = table.column(name);
     if (column.info.type == ColumnType::text) continue;  // refused elsewhere
@@ -344,7 +398,9 @@ std::vector<bool> readable_rows(const Table& table, const EncoderPlan& plan, con
       if (gaps++ == 0) first = i;
       readable[i] = false;
     }
-    if (gaps > 0 && plan.gaps == Gaps::refuse) refuse_gaps(name, gaps, first);
+    if (gaps == 0 || plan.gaps != Gaps::refuse) continue;
+    refuse_outside(table, plan.derived, name, use);
+    refuse_gaps(name, gaps, first);
   }
   for (const NetworkPlan& network : plan.networks) {
     if (!network.image || table.images == nullptr) continue;

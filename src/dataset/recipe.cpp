@@ -42,6 +42,20 @@ void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t fir
                   setting("gaps", "fill"));
 }
 
+void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derived, const std::string& column,
+                    const std::vector<bool>& use) {
+  for (const DerivedColumn& each : needed_for(derived, {column})) {
+    const std::string_view domain = find_derived_function(each.function)->domain;
+    const Numbers &from = table.column(each.inputs[0]).values, &to = table.column(each.name).values;
+    for (std::size_t i = 0; i < from.size() && !domain.empty(); ++i) {
+      if (!use[i] || std::isnan(from[i]) || !std::isnan(to[i])) continue;
+      throw DataError(each.name + ": " + named(each.inputs[0]) + " has the value " + number_text(from[i]) + " in row " +
+                      std::to_string(i + 1) + ", and " + each.function + "() takes " + std::string(domain) +
+                      "; to a kernel that is a gap: use " + setting("gaps", "drop") + " or " + setting("gaps", "fill"));
+    }
+  }
+}
+
 void refuse_missing_image(const ImageSettings& settings, std::int64_t row) {
   const bool patch = !settings.raster.empty();
   throw DataError(
@@ -72,20 +86,24 @@ std::int64_t LevelCodes::operator()(double value) const {
   return found != of_number_.end() && found->first == value ? found->second : -1;
 }
 
-Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target) : table_(&table), encoder_(encoder) {
+Recipe::Recipe(const Table& table, const Encoder& encoder, bool with_target)
+    : table_(&table), encoder_(encoder), derived_(derive(table, encoder.derived)) {
+  const auto column_of = [&](const ColumnInfo& info) -> const Column& {
+    return same_kind(derived_.find(info.name) != nullptr ? derived_ : table, info);
+  };
   if (with_target) target_ = &same_kind(table, encoder_.target);
   if (with_target && encoder_.weights) weights_ = &same_kind(table, encoder_.weights->info);
   if (encoder_.offset) offset_ = &same_kind(table, encoder_.offset->info);
   if (encoder_.error) error_ = &same_kind(table, encoder_.error->info);
   if (with_target && !encoder_.classes.empty()) classes_ = LevelCodes(*target_, encoder_.classes);
   for (const KernelColumn& fitted : encoder_.kernel_columns) {
-    const Column& column = same_kind(table, fitted.info);
+    const Column& column = column_of(fitted.info);
     kernels_.push_back({&column, &fitted, LevelCodes(column, fitted.levels)});
   }
   const auto bound = [&](const std::vector<NetworkColumn>& columns) {
     std::vector<NumberSource> sources;
     for (const NetworkColumn& fitted : columns) {
-      const Column& column = same_kind(table, fitted.info);
+      const Column& column = column_of(fitted.info);
       sources.push_back({&column, &fitted, LevelCodes(column, fitted.info.levels)});
     }
     return sources;

@@ -76,6 +76,7 @@ class Recipe {
 
   const Table* table_;
   Encoder encoder_;
+  Table derived_;  // columns that are computed of the table's
   static at::Tensor numbers_of(const Column* column, const std::optional<RowColumn>& fitted, Rows rows);
 
   const Column* target_ = nullptr;
@@ -93,5 +94,9 @@ void expect_rows_in_order(const Dataset& rows);
 [[noreturn]] void refuse_missing_image(const ImageSettings& settings, std::int64_t row);
 // DataError about `count` gaps, the first in row `first`.
 [[noreturn]] void refuse_gaps(const std::string& column, std::int64_t count, std::int64_t first);
+
+// DataError when that is a computed column, of a cell that its function does not take: row and value.
+void refuse_outside(const Table& table, const std::vector<DerivedColumn>& derived, const std::string& column,
+                    const std::vector<bool>& use);
 
 }  // namespace ick

@@ -44,7 +44,7 @@ struct Asked {
         if (find_trees(first.name) == nullptr) {
           sum.push_back(product);
         } else if (trees) {
-          add_new(trees->columns, first.columns);
+          add_columns(*trees, first.columns, first.derived);
         } else {
           trees = first;
         }
@@ -121,7 +121,8 @@ class Baselines {
   }
 
   void add_learner(const Baseline& baseline, bool named) {
-    const BaselineTask task{part_, rows_};
+    std::optional<Table> made;
+    const BaselineTask task{with_derived(part_, rows_.spec.derived, made), rows_};
     Candidate candidate = candidate_of(baseline);
     candidate.why_not = why_not(baseline, task);
     candidate.fit.formula = print(formula_);
@@ -138,7 +139,8 @@ class Baselines {
     bool any = false;
     Candidate refused = candidate_of(baseline);
     for (std::size_t i = 0; i < asked_.formulas.size(); ++i) {
-      const BaselineTask task{table_, asked_.plans[i]};
+      std::optional<Table> made;
+      const BaselineTask task{with_derived(table_, asked_.plans[i].spec.derived, made), asked_.plans[i]};
       const std::string reason = why_not(baseline, task);
       if (!reason.empty()) {
         refused.why_not = reason, refused.fit.formula = print(asked_.formulas[i]);

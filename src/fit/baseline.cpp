@@ -238,7 +238,8 @@ Formula formula_of_model(const Table& table, const Formula& formula, const FitOp
   const Baseline& baseline = baseline_named(options.model);
   if (baseline.rewrite == nullptr) return formula;
   const FitPlan plan = plan_rows(table, formula, options);
-  const BaselineTask task{table, plan};
+  std::optional<Table> made;
+  const BaselineTask task{with_derived(table, plan.spec.derived, made), plan};
   if (const std::string reason = why_not(baseline, task); !reason.empty()) refuse(baseline, reason);
   return baseline.rewrite(task);
 }
@@ -250,11 +251,13 @@ FitPlan plan_baseline(const Table& table, const Formula& formula, const FitOptio
   plan.options.refit = plan.options.refit != Refit::no && validated ? Refit::yes : Refit::no;
   if (!validated) plan.remarks.push_back("no validation rows: intervals are the baseline's own");
   const Baseline& baseline = baseline_named(options.model);
-  if (const std::string reason = why_not(baseline, {table, plan}); !reason.empty()) refuse(baseline, reason);
+  std::optional<Table> made;
+  const BaselineTask task{with_derived(table, plan.spec.derived, made), plan};
+  if (const std::string reason = why_not(baseline, task); !reason.empty()) refuse(baseline, reason);
   return plan;
 }
 
-PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitOptions& options,
+PredictorFit fit_baseline(const Table& given, const Formula& formula, const FitOptions& options,
                           const FitHooks& hooks) {
   const Stopwatch watch;
   const ThreadScope threads(options.threads);
@@ -264,7 +267,9 @@ PredictorFit fit_baseline(const Table& table, const Formula& formula, const FitO
     throw UsageError(setting("model", options.model) +
                      " is fitted by one process; start it without WORLD_SIZE, and it uses all cores of its machine");
   }
-  const FitPlan plan = plan_baseline(table, formula, options);
+  const FitPlan plan = plan_baseline(given, formula, options);
+  std::optional<Table> made;
+  const Table& table = with_derived(given, plan.spec.derived, made);
   if (hooks.planned) hooks.planned(plan);
   const Baseline& baseline = baseline_named(options.model);
   const bool validated = count_of(plan.validation) > 0;
@@ -341,7 +346,8 @@ PredictorFit fit_predictor(const Table& table, const Formula& formula, const Fit
 
 std::vector<BaselineChoice> baselines_for(const Table& table, const std::string& formula, const FitOptions& options) {
   const FitPlan plan = plan_rows(table, parse_formula(formula), options);
-  const BaselineTask task{table, plan, 0.0};
+  std::optional<Table> made;
+  const BaselineTask task{with_derived(table, plan.spec.derived, made), plan, 0.0};
   std::vector<BaselineChoice> all;
   for (const Baseline* each : baselines()) {
     all.push_back({std::string(each->name), std::string(each->text), Message(why_not(*each, task)).text()});

@@ -186,7 +186,8 @@ std::vector<std::string> columns_for(const Formula& formula, const Table& table,
                                      std::vector<std::string>* left_out) {
   std::vector<std::string> apart = columns_of(options.holdout, table);
   if (options.validation) add_new(apart, columns_of(*options.validation, table));
-  const std::vector<std::string> named = named_columns(formula);
+  std::vector<std::string> named = named_columns(formula);
+  add_new(named, removed_columns(formula));
   std::erase_if(apart, [&](const std::string& name) { return contains(named, name); });
   std::vector<std::string> columns = table.names();
   std::erase_if(columns, [&](const std::string& name) { return contains(apart, name); });

@@ -115,7 +115,9 @@ EncoderPlan encoder_plan_of_trees(const Table& table, const FitPlan& plan) {
   own.weights = plan.spec.formula.weights;
   own.offset = plan.spec.formula.offset;
   own.gaps = Gaps::fill;
-  read_tree_columns(table, plan.spec.trees->columns, own);
+  own.derived = plan.spec.derived;
+  std::optional<Table> made;
+  read_tree_columns(with_derived(table, own.derived, made), plan.spec.trees->columns, own);
   return own;
 }
 

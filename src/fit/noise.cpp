@@ -9,6 +9,7 @@
 #include "ick/base/text.h"
 #include "ick/base/transform.h"
 #include "inference/golden_section.h"
+#include "model/named_columns.h"
 
 namespace ick {
 
@@ -47,12 +48,14 @@ ModelSpec parse_noise_formula(const Table& table, const std::string& target, con
   for (const std::string& name : columns_for(formula, table, options)) {
     if (name != target) columns.push_back(name);
   }
-  ModelSpec spec = make_spec(formula, columns);
+  ModelSpec spec = make_spec(formula, columns, not_numbers(table));
+  find_derived_settings(table, spec.derived);
   if (spec.trees) {
     throw UsageError(where(spec.trees->position) + std::string(spec.trees->kind->name) +
                      "(...) is for the target's formula; the noise is learned by kernels and networks");
   }
   for (const std::string& name : spec.kernel_columns) {
+    if (find_derived(spec.derived, name) != nullptr) continue;
     const ColumnType type = table.column(name).info.type;
     if (type != ColumnType::category && type != ColumnType::text) continue;
     throw DataError("column \"" + name + "\" is a " + std::string(column_type_name(type)) +

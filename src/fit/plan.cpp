@@ -16,6 +16,7 @@
 #include "ick/kernel/table.h"
 #include "ick/table/place_names.h"
 #include "inference/left_out.h"
+#include "model/named_columns.h"
 #include "train/roles.h"
 
 namespace ick {
@@ -43,7 +44,7 @@ bool forgets(const KernelSpec& kernel) {
 }
 
 // Columns of times and places: those that kernels of the formula read, or else the table's own. What a formula leaves out
-// is there all the same: two formulas for one table are judged by the same rows.
+// is there all the same: two formulas for one table are judged by the same rows. A kernel on hour(t) is a season of t.
 struct TimesAndPlaces {
   std::string time;
   std::vector<std::string> places;
@@ -52,9 +53,13 @@ struct TimesAndPlaces {
 
   TimesAndPlaces(const ModelSpec& spec, const Table& table, const FitOptions& options, const std::vector<bool>& rows) {
     each_kernel(spec, [&](const KernelSpec& kernel) {
-      for (const std::string& name : kernel.columns) {
+      for (const std::string& read : kernel.columns) {
+        const DerivedColumn* const derived = find_derived(spec.derived, read);
+        const std::string behind = time_behind(spec.derived, read), name = behind.empty() ? read : behind;
+        if (derived != nullptr && behind.empty()) continue;
         if (time.empty() && measures_time(table.column(name), options)) time = name;
-        if (name == time) reaches_ahead = reaches_ahead || !forgets(kernel);
+        const bool season = derived != nullptr && derived->function != "elapsed";
+        if (name == time) reaches_ahead = reaches_ahead || season || !forgets(kernel);
         if ((kernel.sphere || runs_north(name) || runs_east(name)) && !contains(places, name)) places.push_back(name);
       }
     });
@@ -243,7 +248,10 @@ void check_places(const ModelSpec& spec, const Table& table, const std::vector<b
 std::vector<std::string> level_columns(const Formula& formula) {
   std::vector<std::string> names;
   for (const Call* call : calls_of(formula.right)) {
-    if (reads_levels(call->name)) add_new(names, call->columns);
+    if (!reads_levels(call->name)) continue;
+    for (const std::string& name : call->columns) {  // what is computed is a number
+      if (find_derived(call->derived, name) == nullptr) add_new(names, std::span(&name, 1));
+    }
   }
   return names;
 }
@@ -326,11 +334,14 @@ void say_constant_columns(const Table& table, FitPlan& plan) {
 
 }  // namespace
 
-FitPlan plan_rows(const Table& table, const Formula& formula, const FitOptions& options) {
+FitPlan plan_rows(const Table& given, const Formula& formula, const FitOptions& options) {
   FitPlan plan;
   std::vector<std::string> left_out;
-  plan.spec = make_spec(formula, columns_for(formula, table, options, &left_out));
+  plan.spec = make_spec(formula, columns_for(formula, given, options, &left_out), not_numbers(given));
   plan.options = options;
+  find_derived_settings(given, plan.spec.derived);
+  std::optional<Table> made;
+  const Table& table = with_derived(given, plan.spec.derived, made);
   if (plan.spec.trees) {
     for (const std::string& name : plan.spec.trees->columns) refuse_text(table.column(name), "a tree");
   }
@@ -349,6 +360,7 @@ FitPlan plan_rows(const Table& table, const Formula& formula, const FitOptions& 
   plan.holdout = set_apart(table, options.holdout, seed_for(options.seed, "holdout"), with_target, usable);
   plan.training = usable;
   take(plan.training, plan.holdout);
+  start_elapsed(given, plan.training, plan.spec.derived);
   take(with_target, plan.holdout);
   const std::int64_t rows = count_of(plan.training);
   const double share = usual_validation_share(rows);
@@ -372,11 +384,16 @@ FitPlan plan_rows(const Table& table, const Formula& formula, const FitOptions& 
     plan.remarks.push_back("\".\" leaves out " + join_words(left_out) +
                            ", by which rows are set apart; a column that the formula names is read all the same");
   }
+  if (!plan.spec.left_out.empty()) {
+    plan.remarks.push_back("\".\" of a kernel stands for numbers and leaves out " + join_words(plan.spec.left_out));
+  }
   return plan;
 }
 
-FitPlan plan_fit(const Table& table, const Formula& formula, const FitOptions& options) {
-  FitPlan plan = plan_rows(table, formula, options);
+FitPlan plan_fit(const Table& given, const Formula& formula, const FitOptions& options) {
+  FitPlan plan = plan_rows(given, formula, options);
+  std::optional<Table> made;
+  const Table& table = with_derived(given, plan.spec.derived, made);
   check_noise_rows(plan);
   plan.encoder = fit_encoder(table, encoder_plan(plan.spec, plan.options), plan.training);
   choose_features(plan.spec, count_of(plan.training));

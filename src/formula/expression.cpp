@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "ick/base/text.h"
 #include "ick/formula/formula.h"
 
 namespace ick {
@@ -29,8 +30,8 @@ bool Argument::operator==(const Argument& other) const {
 }
 
 bool Call::operator==(const Call& other) const {
-  return std::tie(name, columns, nested, rest, arguments) ==
-         std::tie(other.name, other.columns, other.nested, other.rest, other.arguments);
+  return std::tie(name, columns, derived, nested, rest, without, arguments) ==
+         std::tie(other.name, other.columns, other.derived, other.nested, other.rest, other.without, other.arguments);
 }
 
 const Argument* find_argument(const std::vector<Argument>& arguments, std::string_view name) {
@@ -43,6 +44,34 @@ std::size_t Call::column_position(std::size_t i) const {
   return i < column_positions.size() ? column_positions[i] : position;
 }
 
+std::vector<PlacedColumn> columns_read(const Call& call) {
+  std::vector<PlacedColumn> read;
+  for (std::size_t i = 0; i < call.columns.size(); ++i) {
+    if (find_derived(call.derived, call.columns[i]) == nullptr) {
+      read.push_back({call.columns[i], call.column_position(i)});
+    }
+  }
+  for (const DerivedColumn& each : needed_for(call.derived, call.columns)) {
+    for (std::size_t i = 0; i < each.inputs.size(); ++i) {
+      if (find_derived(call.derived, each.inputs[i]) != nullptr) continue;
+      read.push_back({each.inputs[i], i < each.positions.size() ? each.positions[i] : call.position});
+    }
+  }
+  return read;
+}
+
+void spell_out(Call& call, const std::vector<std::string>& others) {
+  add_new(call.columns, others);
+  call.rest = false, call.without.clear(), call.without_positions.clear();
+}
+
+void add_columns(Call& call, const std::vector<std::string>& names, std::span<const DerivedColumn> derived) {
+  add_new(call.columns, names);
+  for (const DerivedColumn& each : needed_for(derived, names)) {
+    if (find_derived(call.derived, each.name) == nullptr) call.derived.push_back(each);
+  }
+}
+
 std::vector<const Call*> calls_of(const Expression& expression) {
   if (expression.kind == Expression::Kind::call) return {&expression.call};
   std::vector<const Call*> calls;
@@ -51,6 +80,21 @@ std::vector<const Call*> calls_of(const Expression& expression) {
     calls.insert(calls.end(), more.begin(), more.end());
   }
   return calls;
+}
+
+namespace {
+
+void add_nested(const Call& call, std::vector<const Call*>& all) {
+  all.push_back(&call);
+  for (const Call& nested : call.nested) add_nested(nested, all);
+}
+
+}  // namespace
+
+std::vector<const Call*> all_calls_of(const Expression& expression) {
+  std::vector<const Call*> all;
+  for (const Call* call : calls_of(expression)) add_nested(*call, all);
+  return all;
 }
 
 bool Formula::operator==(const Formula& other) const {

@@ -1,12 +1,14 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
-#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "from_r.h"
 #include "ick/base/error.h"
+#include "ick/base/text.h"
 #include "ick/base/transform.h"
 #include "ick/formula/formula.h"
+#include "tokenizer.h"
 #include "word.h"
 
 // formula  := target '~' sum
@@ -16,7 +18,9 @@
 // product  := primary ('*' primary)*
 // primary  := '(' sum ')' | call
 // call     := word '(' [item (',' item)*] ')'
-// item     := name | '.' | flag | call | word '=' value
+// item     := column | '.' | '-' name | flag | call | word '=' value
+// column   := operand ('-' operand)*
+// operand  := name | function '(' column [',' (word | quoted)] ')'
 // value    := values | 'fixed' '(' values ')' | 'start' '(' values ')' | 'bounded' '(' values ',' range ')' |
 //             'prior' '(' range ')' | word | quoted | columns
 // range    := quantity ',' quantity
@@ -27,115 +31,12 @@
 namespace ick {
 namespace {
 
-using detail::continues_word;
-using detail::is_digit;
-using detail::is_letter;
-using detail::starts_word;
+using detail::fail;
+using detail::in_quotes;
+using detail::Token;
+using detail::Tokenizer;
 
 constexpr int kMaximumDepth = 200;  // of parentheses, so that no formula can exhaust the stack
-
-[[noreturn]] void fail(std::size_t position, const std::string& message) {
-  throw UsageError(where(position) + message);
-}
-
-std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
-struct Token {
-  enum class Kind { end, word, quoted, quantity, symbol };
-  Kind kind = Kind::end;
-  std::string text;          // as written, but of a quoted name only what the quotes hold
-  Quantity quantity;         // kind == quantity, without its sign
-  std::size_t position = 1;  // column of its first character
-};
-
-[[noreturn]] void fail(const Token& token, std::string_view expected, std::string_view advice = "") {
-  std::string found = in_quotes(token.text);
-  if (token.kind == Token::Kind::end) found = "the end of the formula";
-  if (token.kind == Token::Kind::quoted) found = "the quoted name " + found;
-  if (token.kind == Token::Kind::symbol && (token.text[0] < ' ' || token.text[0] == '\x7f')) {
-    found = "the control character " + std::to_string(token.text[0]);
-  }
-  fail(token.position, "found " + found + " where " + std::string(expected) + " was expected" + std::string(advice));
-}
-
-class Tokenizer {
- public:
-  explicit Tokenizer(std::string_view text) : rest_(text) {}
-
-  Token next() {
-    take(leading([](char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }));
-    Token token;
-    token.position = position_;
-    if (rest_.empty()) return token;
-    const char first = rest_.front();
-    if (starts_word(first)) {
-      token.kind = Token::Kind::word;
-      token.text = take(leading(continues_word));
-    } else if (first == '"' || first == '`') {
-      token.kind = Token::Kind::quoted;
-      token.text = quoted_name(first);
-    } else if (is_digit(first) || (first == '.' && rest_.size() > 1 && is_digit(rest_[1]))) {
-      token.kind = Token::Kind::quantity;
-      const std::string_view start = rest_;
-      token.quantity = quantity();
-      token.text = start.substr(0, start.size() - rest_.size());
-    } else {
-      token.kind = Token::Kind::symbol;
-      token.text = take(1);
-    }
-    return token;
-  }
-
- private:
-  template <typename Predicate>
-  std::size_t leading(Predicate belongs) const {
-    return static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), belongs) - rest_.begin());
-  }
-
-  // Columns count characters: the continuation bytes 10xxxxxx of UTF-8 add nothing.
-  std::string_view take(std::size_t bytes) {
-    const std::string_view taken = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    position_ += static_cast<std::size_t>(
-        std::count_if(taken.begin(), taken.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
-    return taken;
-  }
-
-  // A doubled quote within stands for one.
-  std::string quoted_name(char quote) {
-    const std::size_t start = position_;
-    take(1);
-    std::string name;
-    for (;;) {
-      name += take(leading([&](char byte) { return byte != quote; }));
-      if (rest_.empty()) fail(start, std::string("found a quoted name without the closing ") + quote + " expected");
-      take(1);
-      if (rest_.empty() || rest_.front() != quote) return name;
-      name += take(1);
-    }
-  }
-
-  // from_chars takes an e for an exponent only when digits follow, so 1e3d is 1000 d, and 1e and 1eV are 1 with a unit.
-  Quantity quantity() {
-    Quantity quantity;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), quantity.number);
-    const std::size_t start = position_;
-    const std::string_view number = take(static_cast<std::size_t>(end - rest_.data()));
-    if (error == std::errc::result_out_of_range) {
-      fail(start, "found " + in_quotes(number) + " where a number within the range of a double was expected");
-    }
-    const std::size_t unit_start = position_;
-    const std::string_view unit = take(leading(continues_word));
-    if (!std::all_of(unit.begin(), unit.end(), is_letter)) {
-      fail(unit_start, "found " + in_quotes(unit) + " where a unit of letters only was expected");
-    }
-    quantity.unit = unit;
-    return quantity;
-  }
-
-  std::string_view rest_;
-  std::size_t position_ = 1;
-};
 
 bool has_tilde(std::string_view text) {
   char quote = '\0';  // the one that is open; a name in quotes may hold any character
@@ -164,7 +65,10 @@ class Parser {
 
   Expression expression() {
     Expression expression = sum();
-    if (token_.kind != Token::Kind::end) fail(token_, "\"+\", \"*\" or the end of the formula");
+    if (token_.kind != Token::Kind::end) {
+      fail(token_, "\"+\", \"*\" or the end of the formula", at('-') ? detail::advice_on_term(token_, token_) : "");
+    }
+    refuse_names_in_common();
     return expression;
   }
 
@@ -180,7 +84,7 @@ class Parser {
  private:
   Token advance() { return std::exchange(token_, tokenizer_.next()); }
 
-  bool at(char symbol) const { return token_.kind == Token::Kind::symbol && token_.text[0] == symbol; }
+  bool at(char symbol) const { return token_.is(symbol); }
 
   bool accept(char symbol) {
     if (!at(symbol)) return false;
@@ -192,7 +96,7 @@ class Parser {
     if (!accept(symbol)) fail(token_, expected);
   }
 
-  bool at_name() const { return token_.kind == Token::Kind::word || token_.kind == Token::Kind::quoted; }
+  bool at_name() const { return token_.is_name(); }
 
   void read_target(Formula& formula) {
     if (!at_name()) fail(token_, "the target, as in y ~ rbf(x),");
@@ -222,9 +126,13 @@ class Parser {
 
   // offset(log(population)): one column, or a transform of one
   static RowTerm read_row_term(const Call& call) {
-    const bool plain = call.columns.size() == 1 && call.nested.empty();
+    const bool one = call.columns.size() == 1 && call.nested.empty(), plain = one && call.derived.empty();
+    if (one && call.derived.size() == 1 && is_transform(call.derived[0].function)) {
+      return {call.derived[0].inputs[0], call.derived[0].function, call.derived[0].positions[0]};
+    }
     const bool transformed = call.columns.empty() && call.nested.size() == 1 && is_transform(call.nested[0].name) &&
-                             call.nested[0].columns.size() == 1 && call.nested[0].nested.empty();
+                             call.nested[0].columns.size() == 1 && call.nested[0].derived.empty() &&
+                             call.nested[0].nested.empty();
     if ((!plain && !transformed) || call.rest || !call.arguments.empty()) {
       fail(call.position, call.name + " takes one column, or log, sqrt or logit of one, as in " + call.name +
                               "(x) or " + call.name + "(log(x))");
@@ -263,13 +171,13 @@ class Parser {
 
   Expression product() { return chain('*', Expression::Kind::product, &Parser::primary); }
 
-  Expression chain(char symbol, Expression::Kind kind, Expression (Parser::*operand)()) {
-    Expression first = (this->*operand)();
+  Expression chain(char symbol, Expression::Kind kind, Expression (Parser::*next)()) {
+    Expression first = (this->*next)();
     if (!at(symbol)) return first;
     Expression result;
     result.kind = kind;
     result.operands.push_back(std::move(first));
-    while (accept(symbol)) result.operands.push_back((this->*operand)());
+    while (accept(symbol)) result.operands.push_back((this->*next)());
     return result;
   }
 
@@ -288,24 +196,45 @@ class Parser {
   }
 
   Call call() {
-    if (token_.kind != Token::Kind::word) fail(token_, "a network or kernel such as mlp(x) or rbf(x)");
-    return arguments_of(advance());
+    if (token_.kind == Token::Kind::word) return arguments_of(advance());
+    const Token found = token_;
+    constexpr std::string_view kExpected = "a network or kernel such as mlp(x) or rbf(x)";
+    if (found.kind == Token::Kind::symbol && !found.is('.'))
+      fail(found, kExpected, detail::advice_on_term(found, found));
+    if (found.kind == Token::Kind::end) fail(found, kExpected);
+    advance();
+    fail(found, kExpected,
+         found.kind == Token::Kind::quoted && !at('(') ? detail::advice_on_columns(found.text, token_, tokenizer_)
+                                                       : detail::advice_on_term(found, token_));
   }
 
   Call arguments_of(Token name) {
     Call call;
     call.position = name.position;
     call.name = std::move(name.text);
-    if (!accept('(')) {  // R's y ~ x
-      fail(token_, "\"(\" after " + in_quotes(call.name),
-           "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)");
+    if (!at('(')) {  // R's y ~ x
+      fail(token_, "\"(\" after " + in_quotes(call.name), detail::advice_on_columns(call.name, token_, tokenizer_));
     }
+    advance();
     if (accept(')')) return call;
     enter(token_.position);
-    do read_item(call);
-    while (accept(','));
+    try {
+      do read_item(call);
+      while (accept(','));
+      if (!at(')')) fail(token_, "\",\" or \")\"", detail::advice_on_sign(token_));
+      advance();
+    } catch (const UsageError& error) {  // R's poly(x, 2)
+      const std::string advice = advice_on_function(call);
+      if (advice.empty() || find_derived_function(call.name) != nullptr) throw;
+      throw UsageError(error.message().marked() + "; " + advice);
+    }
     --depth_;
-    expect(')', "\",\" or \")\"");
+    if (!call.without.empty() && !call.rest) {
+      const std::string column = detail::column_text(call.without[0]);
+      fail(call.without_positions[0], "found -" + column +
+                                          ", which takes a column out of \".\", in a call without \".\"; write " +
+                                          call.name + "(., -" + column + ")");
+    }
     return call;
   }
 
@@ -322,18 +251,26 @@ class Parser {
       call.rest = true;
       return;
     }
+    if (at('-')) {
+      advance();
+      if (!at_name()) fail(token_, "a column that \".\" is to leave out");
+      call.without_positions.push_back(token_.position);
+      call.without.push_back(advance().text);
+      return;
+    }
     if (!at_name()) fail(token_, "a column or an argument");
     Token item = advance();
     const bool is_quoted = item.kind == Token::Kind::quoted;
-    if (!is_quoted && at('(')) {
+    const bool is_call = !is_quoted && at('(');
+    if (is_call && find_derived_function(item.text) == nullptr) {
       call.nested.push_back(arguments_of(std::move(item)));
       return;
     }
     const bool has_value = !is_quoted && at('=');
-    if (!has_value && (is_quoted || !detail::is_flag(item.text))) {
+    if (is_call || (!has_value && (is_quoted || !detail::is_flag(item.text)))) {
       if (columns_are_apart(call)) fail_second_columns(call, item.position);
-      call.columns.push_back(std::move(item.text));
       call.column_positions.push_back(item.position);
+      call.columns.push_back(column(std::move(item), call.derived));
       return;
     }
     if (call.find(item.text)) {
@@ -351,6 +288,82 @@ class Parser {
       }
     }
     call.arguments.push_back(std::move(argument));
+  }
+
+  // date, hour(date), log(a - b): its name. What is computed joins `derived`.
+  std::string column(Token first, std::vector<DerivedColumn>& derived) {
+    const std::size_t position = first.position;
+    std::size_t left_position = position;
+    std::string left = operand(std::move(first), derived);
+    while (at('-')) {
+      advance();
+      if (!at_name()) fail(token_, "a column to take from " + text_of(left, derived));
+      const std::size_t right_position = token_.position;
+      DerivedColumn difference;
+      difference.function = "-";
+      std::string right = operand(advance(), derived);
+      difference.name = text_of(left, derived) + " - " + text_of(right, derived);
+      difference.inputs = {left, std::move(right)};
+      difference.positions = {left_position, right_position};
+      left = add_derived(std::move(difference), derived);
+      left_position = position;
+    }
+    return left;
+  }
+
+  std::string operand(Token name, std::vector<DerivedColumn>& derived) {
+    if (name.kind == Token::Kind::quoted || !at('(')) {
+      if (name.kind == Token::Kind::quoted) quoted_.push_back(name);
+      return std::move(name.text);
+    }
+    const DerivedFunction* const function = find_derived_function(name.text);
+    if (function == nullptr) {
+      std::vector<std::string> known;
+      for (const DerivedFunction& each : derived_functions()) known.emplace_back(each.name);
+      known.pop_back();  // -
+      const std::string guess = did_you_mean(name.text, known);
+      fail(name.position, "no function of columns named " + in_quotes(name.text) +
+                              (guess.empty() ? "; there are " + join_words(known) : guess));
+    }
+    enter(token_.position);
+    advance();
+    const std::string example = function->takes == DerivedFunction::Takes::time ? "date" : "x";
+    if (!at_name()) fail(token_, "the column of " + name.text + ", as in " + name.text + "(" + example + "),");
+    DerivedColumn made;
+    made.function = name.text;
+    made.positions = {token_.position};
+    made.inputs = {column(advance(), derived)};
+    std::string text = text_of(made.inputs[0], derived);
+    if (made.function == "holiday") {
+      expect(',', "\",\" and a file of dates, as in holiday(date, \"holidays.csv\"),");
+      if (!at_name()) fail(token_, "a file of dates, as in holiday(date, \"holidays.csv\"),");
+      made.file = advance().text;
+      text += ", " + detail::column_text(made.file);
+    }
+    expect(')', "\")\" after the column of " + name.text);
+    --depth_;
+    made.name = made.function + "(" + text + ")";
+    return add_derived(std::move(made), derived);
+  }
+
+  static std::string text_of(const std::string& column, const std::vector<DerivedColumn>& derived) {
+    return find_derived(derived, column) != nullptr ? column : detail::column_text(column);
+  }
+
+  std::string add_derived(DerivedColumn made, std::vector<DerivedColumn>& derived) {
+    std::string name = made.name;
+    computed_.push_back(name);
+    if (find_derived(derived, name) == nullptr) derived.push_back(std::move(made));
+    return name;
+  }
+
+  // A column of the table may be named hour(date), too.
+  void refuse_names_in_common() const {
+    for (const Token& name : quoted_) {
+      if (!contains(computed_, name.text)) continue;
+      fail(name.position, "the column " + in_quotes(name.text) + " of the table has the name of one that the formula " +
+                              "computes; rename it");
+    }
   }
 
   static bool columns_are_apart(const Call& call) {
@@ -372,6 +385,7 @@ class Parser {
     do {
       if (!at_name()) fail(token_, "a column");
       Token column = advance();
+      if (column.kind == Token::Kind::quoted) quoted_.push_back(column);
       call.columns.push_back(std::move(column.text));
       call.column_positions.push_back(column.position);
     } while (accept(','));
@@ -443,6 +457,8 @@ class Parser {
   Tokenizer tokenizer_;
   Token token_;
   int depth_ = 0;
+  std::vector<Token> quoted_;          // columns
+  std::vector<std::string> computed_;  // names of these
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <iterator>
 
 #include "ick/base/text.h"
 #include "ick/formula/formula.h"
@@ -19,15 +18,7 @@ std::string join(const Items& items, std::string_view separator, const Text& tex
   return joined;
 }
 
-std::string in_quotes(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char byte : text) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
-  return quoted + "\"";
-}
-
-std::string column_text(const std::string& column) {
-  return detail::is_plain_word(column) && !detail::is_flag(column) ? column : in_quotes(column);
-}
+using detail::column_text;
 
 std::string values_text(const std::vector<Quantity>& values) {
   const std::string list = join(values, ", ", [](const Quantity& each) { return print(each); });
@@ -51,7 +42,7 @@ std::string argument_text(const Call& call, const Argument& argument) {
     case Argument::Kind::word:
       return assigned + argument.word;
     case Argument::Kind::text:
-      return assigned + in_quotes(argument.word);
+      return assigned + detail::in_double_quotes(argument.word);
     case Argument::Kind::columns:
       return assigned + "(" + join(call.columns, ", ", column_text) + ")";
     case Argument::Kind::flag:
@@ -68,9 +59,12 @@ std::string print(const Call& call) {
   std::vector<std::string> items;
   const bool apart = std::any_of(call.arguments.begin(), call.arguments.end(),
                                  [](const Argument& each) { return each.kind == Argument::Kind::columns; });
-  if (!apart) std::transform(call.columns.begin(), call.columns.end(), std::back_inserter(items), column_text);
+  for (const std::string& column : call.columns) {
+    if (!apart) items.push_back(find_derived(call.derived, column) != nullptr ? column : column_text(column));
+  }
   for (const Call& nested : call.nested) items.push_back(print(nested));
   if (call.rest) items.emplace_back(".");
+  for (const std::string& column : call.without) items.push_back("-" + column_text(column));
   for (const Argument& argument : call.arguments) items.push_back(argument_text(call, argument));
   return call.name + "(" + join(items, ", ", std::identity{}) + ")";
 }

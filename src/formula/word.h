@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace ick::detail {
@@ -23,5 +24,16 @@ inline bool is_plain_word(std::string_view text) {
 
 // A bare word that is an argument by itself and no column.
 inline bool is_flag(std::string_view word) { return word == "sphere"; }
+
+inline std::string in_double_quotes(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char byte : text) quoted += byte == '"' ? std::string("\"\"") : std::string(1, byte);
+  return quoted + "\"";
+}
+
+// The name of a column of the table as a formula writes it.
+inline std::string column_text(std::string_view column) {
+  return is_plain_word(column) && !is_flag(column) ? std::string(column) : in_double_quotes(column);
+}
 
 }  // namespace ick::detail

@@ -12,6 +12,7 @@
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
 #include "ick/base/text.h"
+#include "ick/base/unit.h"
 #include "ick/train/ranks.h"
 #include "inference/engines.h"
 #include "inference/enough_features.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Those of kernels on this column, each once.
+// Those of kernels on this column, or on what the calendar says of it, each once.
 std::vector<double> periods_of(const Model& model, const Encoder& encoder, const std::string& column) {
   constexpr double kSame = 0.01;
   std::vector<double> periods;
@@ -42,10 +43,14 @@ std::vector<double> periods_of(const Model& model, const Encoder& encoder, const
         if (!own || !each.path.ends_with(".period")) continue;
         const at::Tensor values = set.natural(each.path).detach().mean(0);
         for (std::size_t d = 0; d < f.columns.size(); ++d) {
-          const auto& name = encoder.kernel_columns[static_cast<std::size_t>(f.columns[d])].info.name;
+          const KernelColumn& read = encoder.kernel_columns[static_cast<std::size_t>(f.columns[d])];
           const auto place = static_cast<std::int64_t>(values.numel() > 1 ? d : 0);
-          const double period = values[place].item<double>();
-          if (name == column && is_new(period)) periods.push_back(period);
+          std::optional<double> period = values[place].item<double>();
+          if (read.info.name != column) {
+            const bool calendar = time_behind(encoder.derived, read.info.name) == column;
+            period = calendar ? convert(*period, read.unit, "d") : std::nullopt;
+          }
+          if (period && is_new(*period)) periods.push_back(*period);
         }
       }
     }
@@ -85,8 +90,10 @@ RawSpread read_spread(const TensorState& from) {
 }
 
 // Kernel columns of the places by which rows are set apart: those of blocks, and what is one in each group.
-std::vector<std::int64_t> kernel_columns_apart(const Table& table, const Encoder& encoder, const Split& split,
+std::vector<std::int64_t> kernel_columns_apart(const Table& given, const Encoder& encoder, const Split& split,
                                                const std::vector<std::int64_t>& rows) {
+  std::optional<Table> made;
+  const Table& table = with_derived(given, encoder.derived, made);
   std::vector<std::int64_t> found;
   const bool groups = split.kind == Split::Kind::group;
   if (!groups && (split.kind != Split::Kind::block || split.columns.size() < 2)) return found;

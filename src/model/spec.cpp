@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "formula/from_r.h"
 #include "ick/base/error.h"
 #include "ick/base/text.h"
 #include "ick/kernel/table.h"
@@ -27,9 +28,11 @@ void check_name(const Call& call) {
   for (const KernelRow& row : kernel_table()) known.emplace_back(row.name);
   for (const TreeKind& kind : tree_kinds()) known.emplace_back(kind.name);
   if (contains(known, call.name)) return;
-  const std::string guess = did_you_mean(call.name, known);
+  const std::string guess = did_you_mean(call.name, known), advice = advice_on_function(call);
   throw UsageError(where(call.position) + "no network or kernel named \"" + call.name + "\"" +
-                   (guess.empty() ? "; `ick list` shows them all" : guess));
+                   (!advice.empty() ? "; " + advice
+                    : guess.empty() ? "; `ick list` shows them all"
+                                    : guess));
 }
 
 void check_column(const std::string& name, std::size_t position, const Formula& formula,
@@ -45,8 +48,17 @@ void check_column(const std::string& name, std::size_t position, const Formula& 
 }
 
 void check_columns(const Call& call, const Formula& formula, const std::vector<std::string>& columns) {
-  for (std::size_t i = 0; i < call.columns.size(); ++i) {
-    check_column(call.columns[i], call.column_position(i), formula, columns);
+  for (const DerivedColumn& each : call.derived) {  // wind-speed without quotes is a difference
+    if (each.function != "-" || contains(columns, each.inputs[0])) continue;
+    const std::string whole = each.inputs[0] + "-" + each.inputs[1];
+    if (!contains(columns, whole)) continue;
+    throw DataError(where(each.positions[0]) + "no column named \"" + each.inputs[0] +
+                    "\"; a name with a minus stands in quotes: \"" + whole + "\"");
+  }
+  for (const PlacedColumn& each : columns_read(call)) check_column(each.name, each.position, formula, columns);
+  for (std::size_t i = 0; i < call.without.size(); ++i) {
+    check_column(call.without[i], i < call.without_positions.size() ? call.without_positions[i] : call.position,
+                 formula, columns);
   }
 }
 
@@ -54,17 +66,25 @@ void check_columns(const Call& call, const Formula& formula, const std::vector<s
 void check_nested(const Call& call) {
   for (const Call& nested : call.nested) {
     if (find_trees(call.name) != nullptr) continue;  // refused with its other arguments
+    std::vector<std::string> functions;
+    for (const DerivedFunction& each : derived_functions()) functions.emplace_back(each.name);
+    functions.pop_back();  // -
+    const std::string meant = did_you_mean(nested.name, functions);
     if (!is_network(call)) {
       throw UsageError(where(nested.position) + nested.name + "(...) stands among the columns of " + call.name +
-                       ", a kernel; only networks read transformed columns");
+                       ", a kernel" +
+                       (meant.empty() ? "; kernels read columns and " + join_words(functions) + " of them" : meant));
     }
     const bool known = nested.name == "trees" || nested.name == "rank" || nested.name == "cycle";
     const bool cycles = nested.name == "trees" && std::ranges::all_of(nested.nested, [](const Call& each) {
                           return each.name == "cycle" && each.nested.empty() && !each.rest;
                         });
     if (known && (nested.nested.empty() || cycles) && !nested.rest) continue;
-    throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name +
-                     "\"; there are rank(x), cycle(t, period=1y) and trees(x, n=10, depth=2), of columns or cycles");
+    throw UsageError(where(nested.position) + "no transformation of columns named \"" + nested.name + "\"" +
+                     (!meant.empty()
+                          ? meant
+                          : "; there are rank(x), cycle(t, period=1y) and trees(x, n=10, depth=2), of columns or "
+                            "cycles"));
   }
 }
 
@@ -126,14 +146,31 @@ bool read_option(const Argument& argument, TermSpec& term) {
   return true;
 }
 
-void check_rest(const Call& call, const std::vector<std::string>& columns, const std::vector<std::string>& others) {
-  if (call.rest && columns.empty()) {
-    throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
+// What "." can stand for.
+struct Rest {
+  const std::vector<std::string>& columns;      // names that the data have; none: there are no data
+  const std::vector<std::string>& not_numbers;  // those of them that are none
+  std::vector<std::string> others;              // those that the formula does not name
+
+  // What it stands for in a call.
+  std::vector<std::string> of(const Call& call, bool numbers = false) const {
+    std::vector<std::string> found = others;
+    std::erase_if(found, [&](const std::string& name) {
+      return contains(call.without, name) || (numbers && contains(not_numbers, name));
+    });
+    if (call.rest && columns.empty()) {
+      throw UsageError(where(call.position) + "\".\" has a meaning only with data; give a table");
+    }
+    if (!call.rest || !found.empty()) return found;
+    std::vector<std::string> left = others;
+    std::erase_if(left, [&](const std::string& name) { return contains(call.without, name); });
+    throw UsageError(where(call.position) + "\".\" stands for no column; " +
+                     (left.empty()
+                          ? "all are used already"
+                          : "of a kernel it stands for numbers, and " + join_words(left) +
+                                (left.size() == 1 ? " is none" : " are none") + "; name the columns of " + call.name));
   }
-  if (call.rest && others.empty()) {
-    throw UsageError(where(call.position) + "\".\" stands for no column; all are used already");
-  }
-}
+};
 
 // One call of the formula, read once, in however many products it stands.
 struct Part {
@@ -141,8 +178,7 @@ struct Part {
   std::variant<NetworkSpec, KernelSpec> spec;
 };
 
-// `columns` are the names the data has, `others` those of them that the formula does not name.
-Part read_part(Call call, const std::vector<std::string>& columns, const std::vector<std::string>& others) {
+Part read_part(Call call, const Rest& rest) {
   Part part;
   std::erase_if(call.arguments, [&](const Argument& argument) {
     TermSpec term;
@@ -151,15 +187,11 @@ Part read_part(Call call, const std::vector<std::string>& columns, const std::ve
     return true;
   });
   if (!is_network(call)) {
-    if (call.rest) {
-      throw UsageError(where(call.position) + "\".\" (all other columns) is for networks; name the columns of " +
-                       call.name);
-    }
+    if (call.rest) spell_out(call, rest.of(call, /*numbers=*/true));
     part.spec = make_kernel_spec(call);
     return part;
   }
-  NetworkSpec network = make_network_spec(call, others);
-  check_rest(call, columns, others);
+  NetworkSpec network = make_network_spec(call, rest.of(call));
   if (network.sources.empty()) {
     throw UsageError(where(call.position) + call.name + " has no column; name at least one, as in " + call.name +
                      "(x), or all others, as in " + call.name + "(.)");
@@ -246,8 +278,7 @@ double ModelSpec::share() const {
 namespace {
 
 // The terms of a formula whose kernels and networks are read elsewhere: trees stand alone in theirs, which is the only one.
-void add_trees(const Product& product, const std::vector<std::string>& columns, const std::vector<std::string>& others,
-               ModelSpec& spec) {
+void add_trees(const Product& product, const Rest& rest, ModelSpec& spec) {
   const auto found =
       std::find_if(product.begin(), product.end(), [](const Call& call) { return find_trees(call.name) != nullptr; });
   if (product.size() > 1) {
@@ -259,8 +290,7 @@ void add_trees(const Product& product, const std::vector<std::string>& columns, 
     throw UsageError(where(found->position) + "the formula has trees already, " + spec.trees->text +
                      "; name all their columns in one term");
   }
-  check_rest(*found, columns, others);
-  spec.trees = make_tree_term(*found, others);
+  spec.trees = make_tree_term(*found, rest.of(*found));
   if (!spec.trees->columns.empty()) return;
   throw UsageError(where(found->position) + found->name + " has no column; name at least one, as in " + found->name +
                    "(x), or all others, as in " + found->name + "(.)");
@@ -277,14 +307,25 @@ std::vector<std::string> named_columns(const Formula& formula) {
   for (const RowTerm* term : {&formula.weights, &formula.offset, &formula.error}) {
     if (term->exists()) add_new(named, std::span(&term->column, 1));
   }
-  for (const Call* call : calls_of(formula.right)) {
-    add_new(named, call->columns);
-    for (const Call& nested : call->nested) {
-      add_new(named, nested.columns);
-      for (const Call& inner : nested.nested) add_new(named, inner.columns);
-    }
+  for (const Call* call : all_calls_of(formula.right)) {
+    for (const PlacedColumn& each : columns_read(*call)) add_new(named, std::span(&each.name, 1));
   }
   return named;
+}
+
+std::vector<std::string> removed_columns(const Formula& formula) {
+  std::vector<std::string> removed;
+  for (const Call* call : calls_of(formula.right)) add_new(removed, call->without);
+  return removed;
+}
+
+std::vector<std::string> not_numbers(const Table& table) {
+  std::vector<std::string> names;
+  for (const Column& column : table.columns) {
+    const ColumnType type = column.info.type;
+    if (type != ColumnType::number && type != ColumnType::integer) names.push_back(column.info.name);
+  }
+  return names;
 }
 
 bool has_rest(const Formula& formula) {
@@ -292,7 +333,8 @@ bool has_rest(const Formula& formula) {
   return std::any_of(calls.begin(), calls.end(), [](const Call* call) { return call->rest; });
 }
 
-ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns) {
+ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns,
+                    const std::vector<std::string>& not_numbers) {
   ModelSpec spec;
   spec.formula = formula;
   spec.offset = formula.offset;
@@ -307,29 +349,38 @@ ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& colu
   for (const Call* call : calls_of(formula.right)) {
     check_name(*call);
     check_nested(*call);
+  }
+  for (const Call* call : all_calls_of(formula.right)) {
     check_columns(*call, formula, columns);
-    for (const Call& nested : call->nested) {
-      check_columns(nested, formula, columns);
-      for (const Call& inner : nested.nested) check_columns(inner, formula, columns);
+    for (const DerivedColumn& each : call->derived) {
+      if (contains(columns, each.name)) {
+        throw DataError(where(each.positions[0]) + "the table has a column named \"" + each.name +
+                        "\", which is what the formula computes; rename the column");
+      }
+      if (find_derived(spec.derived, each.name) == nullptr) spec.derived.push_back(each);
     }
   }
   const std::vector<std::string> named = named_columns(formula);
-  std::vector<std::string> others;
-  std::copy_if(columns.begin(), columns.end(), std::back_inserter(others),
+  Rest rest{columns, not_numbers, {}};
+  std::copy_if(columns.begin(), columns.end(), std::back_inserter(rest.others),
                [&](const std::string& name) { return !contains(named, name); });
 
   std::map<std::size_t, Part> parts;  // by the call's id
   for (const Product& product : canonical(formula.right)) {
     if (has_trees(product)) {
-      add_trees(product, columns, others, spec);
+      add_trees(product, rest, spec);
       continue;
     }
     std::vector<const Part*> factors;
     for (const Call& call : product) {
       auto found = parts.find(call.id);
-      if (found == parts.end()) found = parts.emplace(call.id, read_part(call, columns, others)).first;
+      if (found == parts.end()) found = parts.emplace(call.id, read_part(call, rest)).first;
       factors.push_back(&found->second);
       add_columns(*factors.back(), spec);
+      if (!call.rest || is_network(call)) continue;
+      std::vector<std::string> left = rest.of(call);
+      std::erase_if(left, [&](const std::string& name) { return !contains(not_numbers, name); });
+      add_new(spec.left_out, left);
     }
     add_product(factors, spec.terms);
   }

@@ -117,8 +117,7 @@ NetworkSpec make_network_spec(const Call& call, const std::vector<std::string>& 
   Call spelled_out = call;
   if (call.rest && !others.empty()) {
     add_new(spec.inputs.columns, others);
-    add_new(spelled_out.columns, others);
-    spelled_out.rest = false;
+    spell_out(spelled_out, others);
   }
   spec.sources = spelled_out.columns;
   for (const Call& nested : call.nested) spec.sources.push_back(print(nested));

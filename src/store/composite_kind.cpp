@@ -191,10 +191,18 @@ CompositePredictor fitted_from(const Json& json, const TensorState& weights, con
   }
   if (!place.trust) refuse_code(formula, directory);
   std::vector<std::string> read = named_columns(formula);  // `.` stood for what else the encoder reads
-  for (const ColumnInfo& info : model.columns()) read.push_back(info.name);
+  add_new(read, removed_columns(formula));
+  std::vector<std::string> numbers;
+  for (const ColumnInfo& info : model.columns()) {
+    read.push_back(info.name);
+    if (info.type == ColumnType::number || info.type == ColumnType::integer) numbers.push_back(info.name);
+  }
   std::vector<std::string> columns = place.columns;
   std::erase_if(columns, [&](const std::string& name) { return !contains(read, name); });
-  ModelSpec spec = make_spec(formula, columns);
+  std::vector<std::string> others = columns;
+  std::erase_if(others, [&](const std::string& name) { return contains(numbers, name); });
+  ModelSpec spec = make_spec(formula, columns, others);
+  spec.derived = model.encoder.derived;
   for (std::size_t t = 0; t < spec.terms.size(); ++t) spec.terms[t].features = json.at("features").at(t);
   const std::shared_ptr<const Model> of =
       model_from(weights, directory + "/weights.safetensors", spec, model.encoder, model.options, place.trust);

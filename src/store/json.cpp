@@ -13,6 +13,7 @@
 
 #include "ick/base/error.h"
 #include "ick/store/option_json.h"
+#include "store/derived_json.h"
 
 namespace ick {
 
@@ -420,6 +421,8 @@ Json to_json(const Encoder& encoder) {
   json["target_summary"] = to_json(encoder.target_summary);
   json["networks"] = Json::array();
   for (const NetworkInputs& network : encoder.networks) json["networks"].push_back(to_json(network));
+  for (const DerivedColumn& each : encoder.derived) json["derived"].push_back(to_json(each));
+  for (const ColumnInfo& each : encoder.derived_from) json["derived_from"].push_back(to_json(each));
   return json;
 }
 
@@ -454,6 +457,8 @@ Encoder encoder_from_json(const Json& json) {
       encoder.networks.emplace_back().columns = network_columns_from(network);
     }
   }
+  encoder.derived = derived_from_json(json.value("derived", Json::array()));
+  for (const Json& each : json.value("derived_from", Json::array())) encoder.derived_from.push_back(info_from(each));
   return encoder;
 }
 

@@ -40,6 +40,7 @@ EncoderPlan encoder_plan(const ModelSpec& spec, const FitOptions& options) {
   for (const TermSpec& term : spec.terms) {
     for (const NetworkSpec& network : term.networks) plan.networks.push_back(network.inputs);
   }
+  plan.derived = spec.derived;
   plan.ranked = options.inputs == NumberInputs::ranks;
   plan.units = options.units;
   plan.gaps = options.gaps;

@@ -111,8 +111,7 @@ TreeTerm make_tree_term(const Call& call, const std::vector<std::string>& others
   }
   Call spelled_out = call;
   if (call.rest && !others.empty()) {
-    add_new(spelled_out.columns, others);
-    spelled_out.rest = false;
+    spell_out(spelled_out, others);
   }
   term.columns = spelled_out.columns;
   term.text = print(spelled_out);

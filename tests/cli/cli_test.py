@@ -120,7 +120,7 @@ class Errors(unittest.TestCase):
                                 "effects, cv, compare, update, check, explain, verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,
-                    'no list named "horses"; there are all, kernels, networks, trees, images, features, likelihoods, '
+                    'no list named "horses"; there are all, kernels, networks, trees, functions, images, features, likelihoods, '
                         'posteriors and baselines')
 
     def test_a_column_twice(self):
@@ -128,7 +128,7 @@ class Errors(unittest.TestCase):
 
     def test_all_other_columns_in_a_kernel(self):
         self.expect(["explain", "linear(t) + rbf(.)"], 2,
-                    'formula column 13: "." (all other columns) is for networks; name the columns of rbf')
+                    'formula column 13: "." has a meaning only with data; give a table')
 
     def test_no_columns(self):
         self.expect(["explain", "rbf()"], 2, "formula column 1: rbf has no column; name at least one, as in rbf(x)")

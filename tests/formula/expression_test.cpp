@@ -146,7 +146,9 @@ TEST(Parse, PositionsCountCharacters) {
 
 TEST(Parse, EveryErrorNamesItsColumn) {
   const std::string kernel = " where a network or kernel such as mlp(x) or rbf(x) was expected";
-  const std::string advice = "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)";
+  const auto advice = [](const std::string& column) {
+    return "; columns stand in kernels and networks: write linear(" + column + ") or mlp(" + column + ")";
+  };
   const std::string item = " where a column or an argument was expected";
   const std::string next_item = " where \",\" or \")\" was expected";
   const std::string value =
@@ -165,14 +167,15 @@ TEST(Parse, EveryErrorNamesItsColumn) {
       {"\"rbf\"(x)", "1: found the quoted name \"rbf\"" + kernel},
       {"größe(\"ä\") + %", "14: found \"%\"" + kernel},
       {"rbf(x) + \x01", "10: found the control character 1" + kernel},
-      {"rbf", "4: found the end of the formula where \"(\" after \"rbf\" was expected" + advice},
-      {"x + rbf(t)", "3: found \"+\" where \"(\" after \"x\" was expected" + advice},
+      {"rbf", "4: found the end of the formula where \"(\" after \"rbf\" was expected" + advice("rbf")},
+      {"x + rbf(t)", "3: found \"+\" where \"(\" after \"x\" was expected" + advice("x")},
       {"rbf(x) linear(x)", "8: found \"linear\" where \"+\", \"*\" or the end of the formula was expected"},
       {"rbf(x))", "7: found \")\" where \"+\", \"*\" or the end of the formula was expected"},
       {"rbf(x) 30km", "8: found \"30km\" where \"+\", \"*\" or the end of the formula was expected"},
       {"(rbf(x) + linear(x)", "20: found the end of the formula where \"+\", \"*\" or \")\" was expected"},
       {"rbf(x", "6: found the end of the formula" + next_item},
-      {"rbf(x * y)", "7: found \"*\"" + next_item},
+      {"rbf(x * y)", "7: found \"*\"" + next_item +
+                         "; the only sign between columns is -, as in rbf(x - y); + and * stand between terms"},
       {"rbf(lat lon)", "9: found \"lon\"" + next_item},
       {"rbf(\"x\"(y))", "8: found \"(\"" + next_item},
       {"rbf(x(y)", "9: found the end of the formula" + next_item},

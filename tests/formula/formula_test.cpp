@@ -64,7 +64,7 @@ TEST(Formula, EveryErrorNamesItsColumn) {
   const std::string none = "1: found no \"~\"; write the target first, as in y ~ rbf(x)";
   const std::string target = " where the target, as in y ~ rbf(x), was expected";
   const std::string right = " where a network or kernel such as mlp(x) or rbf(x) was expected";
-  const std::string advice = "; columns stand in kernels and networks, as in linear(x) + mlp(a, b)";
+  const std::string advice = "; columns stand in kernels and networks: write linear(x) or mlp(x)";
   const std::string tilde = " where \"~\" after the target was expected";
   const std::pair<std::string, std::string> rows[] = {
       {"", none},
@@ -154,6 +154,7 @@ TEST_F(Fuzz, MutatedTextParsesOrIsAUsageError) {
       "y ~ rbf(x) * (periodic(t, period=1y) + linear(t))",
       "log(y) ~ cnn(image, .) * k(\"wind speed\", `a``b`, a=bounded([1e3d, -2], .5, 8km)) + matern32(lat, lon, sphere)",
       "y ~ cnn(raster=\"dem.tif\", at=(lat, `l on`), size=32) * mlp(a, trees(b, n=10), k(\"c\"))",
+      "y ~ mlp(., hour(date), log(a - \"d e\"), -c) + rbf(a - b - sqrt(c)) * k(holiday(`t`, days.csv), at=2)",
       "\"PM 2.5\" ~ größe(温度, a=fixed(2.5e-3µm), features=nystrom) + constant()",
   };
   const std::string bytes = "()[]+*,=~\"`. -e019ayinf_\n\\%\x80\xc3\xff" + std::string(1, '\0');

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "formula/word.h"
 #include "ick/base/seed.h"
 #include "ick/formula/formula.h"
 
@@ -141,10 +142,49 @@ class RandomTrees {
   Call any_call(int depth) {
     Call drawn = call(pick(kNames), columns(), arguments()).call;
     drawn.rest = one_in(5);
-    if (!drawn.columns.empty() && one_in(6)) drawn.arguments.push_back(columns_apart("at"));
+    if (!drawn.columns.empty() && one_in(6)) {
+      drawn.arguments.push_back(columns_apart("at"));
+    } else if (one_in(3)) {
+      drawn.columns.push_back(derived(drawn.derived, 2));
+    }
+    if (drawn.rest && one_in(3)) drawn.without.push_back(pick(kColumns));
     if (depth > 0 && one_in(6)) drawn.nested.resize(1 + below(2));
     for (Call& nested : drawn.nested) nested = any_call(depth - 1);
     return drawn;
+  }
+
+  // A column that is computed, and what it is computed of, joins those that are there.
+  std::string derived(std::vector<DerivedColumn>& all, int depth) {
+    const auto input = [&](bool difference) {
+      return depth == 0 || one_in(2) ? pick(kColumns) : difference ? derived(all, depth - 1) : function(all, depth - 1);
+    };
+    if (!one_in(2)) return function(all, depth);
+    DerivedColumn made;
+    made.function = "-";
+    made.inputs = {input(true)};
+    made.inputs.push_back(input(false));
+    made.name = text_of(made.inputs[0], all) + " - " + text_of(made.inputs[1], all);
+    return join(std::move(made), all);
+  }
+
+  std::string function(std::vector<DerivedColumn>& all, int depth) {
+    DerivedColumn made;
+    made.function = pick({"hour", "log", "sqrt", "elapsed", "holiday"});
+    made.inputs = {depth == 0 || one_in(2) ? pick(kColumns) : derived(all, depth - 1)};
+    if (made.function == "holiday") made.file = pick(kColumns);
+    made.name = made.function + "(" + text_of(made.inputs[0], all) +
+                (made.function == "holiday" ? ", " + detail::column_text(made.file) : "") + ")";
+    return join(std::move(made), all);
+  }
+
+  static std::string text_of(const std::string& name, const std::vector<DerivedColumn>& all) {
+    return find_derived(all, name) != nullptr ? name : detail::column_text(name);
+  }
+
+  static std::string join(DerivedColumn made, std::vector<DerivedColumn>& all) {
+    std::string name = made.name;
+    if (find_derived(all, name) == nullptr) all.push_back(std::move(made));
+    return name;
   }
 
   Strings columns() {

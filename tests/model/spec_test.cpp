@@ -196,14 +196,71 @@ TEST(Spec, TheTargetOnTheRight) {
 }
 
 TEST(Spec, DotWhereItHasNoMeaning) {
-  EXPECT_EQ(refusal<UsageError>("y ~ mlp(a) * rbf(.)"),
-            "formula column 14: \".\" (all other columns) is for networks; name the columns of rbf");
+  EXPECT_EQ(refusal<UsageError>("y ~ mlp(a) * rbf(.)", {}),
+            "formula column 14: \".\" has a meaning only with data; give a table");
   EXPECT_EQ(refusal<UsageError>("y ~ mlp(.)", {}),
             "formula column 5: \".\" has a meaning only with data; give a table");
   EXPECT_EQ(refusal<UsageError>("y ~ linear(a) + mlp(.)", {"a", "y"}),
             "formula column 17: \".\" stands for no column; all are used already");
   EXPECT_EQ(refusal<UsageError>("y ~ mlp()"),
             "formula column 5: mlp has no column; name at least one, as in mlp(x), or all others, as in mlp(.)");
+}
+
+TEST(Spec, ADotInAKernelStandsForNumbers) {
+  const Names others = {"site", "t"};
+  const auto spec = [&](const std::string& text) { return make_spec(parse_formula(text), kColumns, others); };
+  EXPECT_EQ(terms_of(spec("y ~ matern32(.)")), Names{"matern32(a, b, lat, lon)"});
+  EXPECT_EQ(spec("y ~ matern32(.)").left_out, (Names{"t", "site"}));
+  EXPECT_EQ(terms_of(spec("y ~ rbf(a, ., -lon) * periodic(t)")), Names{"rbf(a, b, lat) * periodic(t)"});
+  EXPECT_EQ(spec("y ~ rbf(a, ., -lon) * periodic(t) + mlp(site)").left_out, Names{});
+  EXPECT_EQ(terms_of(spec("y ~ mlp(., -t, -lat) + rbf(.)")), (Names{"mlp(a, b, lon, site)", "rbf(a, b, lat, lon)"}));
+  EXPECT_EQ(spec("y ~ boost(., -t, -a)").trees->columns, (Names{"b", "lat", "lon", "site"}));
+  EXPECT_EQ(
+      message_of<UsageError>([&] { spec("y ~ rbf(.) + mlp(a, b, lat, lon, t)"); }),
+      "formula column 5: \".\" stands for no column; of a kernel it stands for numbers, and site is none; name the "
+      "columns of rbf");
+  EXPECT_EQ(message_of<DataError>([&] { spec("y ~ mlp(., -lta)"); }),
+            "formula column 13: no column named \"lta\"; did you mean \"lat\"?");
+}
+
+TEST(Spec, ColumnsThatAreComputed) {
+  const ModelSpec spec = spec_of("y ~ mlp(., log(a)) * rbf(hour(t)) + rbf(log(a), lat - lon)");
+  EXPECT_EQ(terms_of(spec), (Names{"mlp(log(a), b, site) * rbf(hour(t))", "rbf(log(a), lat - lon)"}));
+  Names derived;
+  for (const DerivedColumn& each : spec.derived) derived.push_back(each.name);
+  EXPECT_EQ(derived, (Names{"log(a)", "hour(t)", "lat - lon"}));
+  EXPECT_EQ(spec.kernel_columns, (Names{"hour(t)", "log(a)", "lat - lon"}));
+  EXPECT_EQ(spec.network_columns, (Names{"log(a)", "b", "site"}));
+  EXPECT_EQ(refusal<UsageError>("y ~ rbf(log(y))"),
+            "formula column 13: \"y\" is the target; a model may not read what it is to predict");
+  EXPECT_EQ(refusal<DataError>("y ~ mlp(hour(time))"),
+            "formula column 14: no column named \"time\"; there are y, a, b, t, "
+            "lat, lon and site");
+  EXPECT_EQ(refusal<DataError>("y ~ mlp(wind-speed)", {"y", "wind-speed"}),
+            "formula column 9: no column named \"wind\"; a name with a minus stands in quotes: \"wind-speed\"");
+  EXPECT_EQ(
+      refusal<DataError>("y ~ mlp(hour(t))", {"y", "t", "hour(t)"}),
+      "formula column 14: the table has a column named \"hour(t)\", which is what the formula computes; rename the "
+      "column");
+}
+
+TEST(Spec, WhatRUsersWriteIsAnswered) {
+  const std::string none = "formula column 5: no network or kernel named ";
+  EXPECT_EQ(refusal<UsageError>("y ~ s(a, k=10)"), none + "\"s\"; R's s(a) is rbf(a) or matern52(a)");
+  EXPECT_EQ(refusal<UsageError>("y ~ te(lat, lon)"), none + "\"te\"; R's te(lat, lon) is rbf(lat) * rbf(lon)");
+  EXPECT_EQ(refusal<UsageError>("y ~ poly(a)"), none + "\"poly\"; R's poly(a, 2) is polynomial(a, degree=2)");
+  EXPECT_EQ(refusal<UsageError>("y ~ factor(site)"), none + "\"factor\"; R's factor(site) is categorical(site)");
+  EXPECT_EQ(refusal<UsageError>("y ~ C(site)"), none + "\"C\"; R's C(site) is categorical(site)");
+  EXPECT_EQ(refusal<UsageError>("y ~ I(log(a))"),
+            none +
+                "\"I\"; R's I(x^2) is polynomial(x, degree=2), and log(x), sqrt(x) and x - y stand in a kernel or "
+                "network, as in linear(log(x))");
+  EXPECT_EQ(refusal<UsageError>("y ~ log(a) + rbf(b)"),
+            none +
+                "\"log\"; log(a) is a column that is computed: it stands in a kernel or network, as in "
+                "linear(log(a)) or mlp(log(a))");
+  EXPECT_EQ(refusal<UsageError>("y ~ rbf(huor(t))"),
+            "formula column 9: huor(...) stands among the columns of rbf, a kernel; did you mean \"hour\"?");
 }
 
 TEST(Spec, WithoutColumnsNamesAreNotChecked) {

@@ -138,8 +138,9 @@ TEST(ModelDirectory, RoundTripOfNames) {
                                                    {"y", "PM 2.5"}});
   Formula formula;
   formula.target = "PM 2.5";
-  Call network{"mlp", {"wind speed, \"max\"", "mean", "gr\u00f6\u00dfe", "predicted_mean"}, {}, false, {}, 12, {}};
-  Call kernel{"rbf", {"day"}, {}, false, {}, 60, {}};
+  Call network{
+      "mlp", {"wind speed, \"max\"", "mean", "gr\u00f6\u00dfe", "predicted_mean"}, {}, {}, false, {}, {}, 12, {}, {}};
+  Call kernel{"rbf", {"day"}, {}, {}, false, {}, {}, 60, {}, {}};
   Expression product;
   product.kind = Expression::Kind::product;
   product.operands = {{Expression::Kind::call, network, {}}, {Expression::Kind::call, kernel, {}}};

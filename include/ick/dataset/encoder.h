@@ -16,6 +16,7 @@
 #include "ick/formula/formula.h"
 #include "ick/kernel/declaration.h"
 #include "ick/likelihood/likelihood.h"
+#include "ick/table/derived.h"
 #include "ick/table/table.h"
 
 namespace ick {
@@ -48,8 +49,11 @@ struct Encoder {
   std::vector<KernelColumn> kernel_columns;  // columns of x, in order
   std::vector<NetworkInputs> networks;       // inputs of each network, in the order of the model
   std::optional<RowColumn> weights, offset, error;
+  std::vector<DerivedColumn> derived;    // that kernels and networks read, computed of the table's
+  std::vector<ColumnInfo> derived_from;  // the table's columns that these need
 
-  std::vector<ColumnInfo> columns() const;  // everything it reads of a row to predict, for the reader of the next table
+  // Everything of a table that it reads of a row to predict, for the reader of the next table.
+  std::vector<ColumnInfo> columns() const;
   std::vector<ColumnInfo> training_columns() const;  // and what it reads to learn or score: target and weights
   bool offset_in_target() const { return target_kind == TargetKind::number; }  // targets are taken less the offset
 };
@@ -104,6 +108,7 @@ struct EncoderPlan {
   std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<NetworkPlan> networks;         // inputs of each network
   bool ranked = false;                       // which read all numbers by their ranks
+  std::vector<DerivedColumn> derived;        // which of these names are not the table's
   std::map<std::string, std::string> units;  // unit of each column, as declared
   Gaps gaps = Gaps::refuse;
   std::uint64_t seed = 0;  // seed of random trees, and of which images are looked at

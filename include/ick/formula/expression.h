@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ick/formula/derived.h"
+
 namespace ick {
 
 // A number with its unit as the user wrote it: 1y, 30km, 0.5. What a unit means depends on the column it is applied to,
@@ -50,22 +52,38 @@ struct Argument {
 
 const Argument* find_argument(const std::vector<Argument>& arguments, std::string_view name);  // null when absent
 
-// name(column, column, argument=value): a kernel or a network on its columns, or on transformations of columns, which
-// are calls themselves: mlp(a, trees(b, n=10)).
+// name(column, column, argument=value): a kernel or a network on its columns, which may be computed, as hour(t) is, or
+// on transformations of columns, which are calls themselves: mlp(a, trees(b, n=10)).
 struct Call {
   std::string name;
-  std::vector<std::string> columns;
+  std::vector<std::string> columns;    // of the table, or derived
+  std::vector<DerivedColumn> derived;  // those among them, behind what they are computed of; may hold more
   std::vector<Call> nested;
   bool rest = false;  // `.` among the columns: all that the formula uses nowhere else; "." in quotes is a column
+  std::vector<std::string> without;  // -date: what `.` leaves out
   std::vector<Argument> arguments;
   std::size_t position = 0;
   std::vector<std::size_t> column_positions;  // one for each of `columns`; none when the call was made in code
-  std::size_t id = 0;                         // which call of an expression it is, from 1: canonical() numbers them
-  bool operator==(const Call& other) const;   // positions and id do not count
+  std::vector<std::size_t> without_positions;
+  std::size_t id = 0;                        // which call of an expression it is, from 1: canonical() numbers them
+  bool operator==(const Call& other) const;  // positions and id do not count
 
   const Argument* find(std::string_view argument) const { return find_argument(arguments, argument); }
   std::size_t column_position(std::size_t i) const;  // position of columns[i]; the call's own when unknown
 };
+
+// Columns of the table that a call itself reads, and where they stand in the formula.
+struct PlacedColumn {
+  std::string name;
+  std::size_t position = 0;
+};
+std::vector<PlacedColumn> columns_read(const Call& call);
+
+// "." gives way to the columns that it stands for.
+void spell_out(Call& call, const std::vector<std::string>& others);
+
+// Further columns, with what is derived among them.
+void add_columns(Call& call, const std::vector<std::string>& names, std::span<const DerivedColumn> derived);
 
 // The syntax tree: a call, a sum or a product.
 struct Expression {
@@ -86,6 +104,7 @@ Expression parse_expression(std::string_view text);
 
 // Every call, from left to right; those among the columns of a call are a part of it.
 std::vector<const Call*> calls_of(const Expression& expression);
+std::vector<const Call*> all_calls_of(const Expression& expression);  // and those, each behind the one it stands in
 
 // Multiplies out. Order is kept: terms as they arise from left to right, factors as written. A call that comes to stand
 // in several products has the same id in all of them; calls that were written apart differ in it.

@@ -35,6 +35,8 @@ struct ModelSpec {
   std::vector<TermSpec> terms;
   std::optional<TreeTerm> trees;  // added to the terms, which learn what they leave
   RowTerm offset;                 // offset(...) of the formula; once trees have grown, the column of what they predict
+  std::vector<DerivedColumn> derived;        // that the formula computes, behind what they are computed of
+  std::vector<std::string> left_out;         // that "." of a kernel would stand for, were they numbers
   std::vector<std::string> kernel_columns;   // read by kernels, in order of appearance
   std::vector<std::string> level_columns;    // those of them that categorical() reads
   std::vector<std::string> network_columns;  // read by networks
@@ -44,8 +46,10 @@ struct ModelSpec {
 };
 
 // Puts a formula into canonical form. `columns` are the names the data has, for `.` and for messages; UsageError or
-// DataError points at the column of the formula. With no `columns` names are not checked and "." is refused.
-ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns);
+// DataError points at the column of the formula. With no `columns` names are not checked and "." is refused. `.` of a
+// kernel stands for numbers: not for those of `columns` that are named in `not_numbers`.
+ModelSpec make_spec(const Formula& formula, const std::vector<std::string>& columns,
+                    const std::vector<std::string>& not_numbers = {});
 
 // Fills in the features of terms whose formula does not say, by the number of training rows.
 void choose_features(ModelSpec& spec, std::int64_t rows);
