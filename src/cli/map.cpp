@@ -28,19 +28,20 @@ void MapRequest::add_to(CLI::App& app) {
 int MapRequest::run(const StoredModel& stored, const std::string& data, const std::string& out,
                     const DataOptions& reading) const {
   if (out.empty() || out == "-") throw UsageError("--grid writes a map, a file; say which: --out map.tif, or map.nc");
-  MapOptions options = wanted;
+  RasterMapOptions options = wanted;
   options.set = set_values(set);
   if (yes) options.most = std::numeric_limits<std::int64_t>::max();
   reading.read_options();  // threads
   const DataSummary summary = summary_of_model(stored, data, reading);
   using Clock = std::chrono::steady_clock;
   Clock::time_point said = Clock::now();
-  const MapReport report = write_map(*stored.model, summary, options, out, [&](std::int64_t done, std::int64_t all) {
-    constexpr std::chrono::seconds kOften(10);
-    if (Clock::now() - said < kOften) return;
-    said = Clock::now();
-    fmt::print(stderr, "{:.1f}% of {} cells\n", 100.0 * static_cast<double>(done) / static_cast<double>(all), all);
-  });
+  const RasterMapReport report =
+      write_map(*stored.model, summary, options, out, [&](std::int64_t done, std::int64_t all) {
+        constexpr std::chrono::seconds kOften(10);
+        if (Clock::now() - said < kOften) return;
+        said = Clock::now();
+        fmt::print(stderr, "{:.1f}% of {} cells\n", 100.0 * static_cast<double>(done) / static_cast<double>(all), all);
+      });
   say_held(report.held);
   if (report.predicted < report.cells) {
     fmt::print(stderr, "{} of {} cells without a value, in the raster or of the model\n",

@@ -12,7 +12,7 @@ namespace ick {
 
 // predict --grid: a map in the place of rows.
 struct MapRequest {
-  MapOptions wanted;
+  RasterMapOptions wanted;
   std::vector<std::string> set;
   bool yes = false;
 

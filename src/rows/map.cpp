@@ -69,8 +69,11 @@ std::vector<std::vector<double>> numbers_of(const Predictor& model, const Predic
 // What is the same for all tiles.
 class Map {
  public:
-  Map(const Predictor& model, const DataSummary& summary, const MapOptions& options)
-      : model_(model), summary_(summary), place_(find_place(summary, options.columns)), cells_(options.grid, place_) {
+  Map(const Predictor& model, const DataSummary& summary, const RasterMapOptions& options)
+      : model_(model),
+        summary_(summary),
+        place_(detail::find_place(summary, options.columns)),
+        cells_(options.grid, place_) {
     wanted_.level = options.level;
     wanted_.support = !model.support_names().empty();
     layout_ = cells_.layout();
@@ -181,8 +184,8 @@ bool ends_with(const std::string& path, std::string_view end) {
 
 }  // namespace
 
-MapReport write_map(const Predictor& model, const DataSummary& summary, const MapOptions& options,
-                    const std::string& path, const std::function<void(std::int64_t, std::int64_t)>& progress) {
+RasterMapReport write_map(const Predictor& model, const DataSummary& summary, const RasterMapOptions& options,
+                          const std::string& path, const std::function<void(std::int64_t, std::int64_t)>& progress) {
   const bool tiff = ends_with(path, ".tif") || ends_with(path, ".tiff"), netcdf = ends_with(path, ".nc");
   if (!tiff && !netcdf) {
     throw UsageError(setting("out", path) +
@@ -199,7 +202,9 @@ MapReport write_map(const Predictor& model, const DataSummary& summary, const Ma
   }
   if (map.size() > options.most) refuse_size(map, options.most);
   const MapLayout& layout = map.layout();
-  MapReport report{layout.width, layout.height, std::ssize(layout.times), map.size()};
+  RasterMapReport report;
+  report.width = layout.width, report.height = layout.height, report.times = std::ssize(layout.times);
+  report.cells = map.size();
   report.held = map.held();
   report.crs = detail::name_of_system(layout.wkt);
   for (const MapLayout::Band& each : layout.bands) report.bands.push_back(each.name);

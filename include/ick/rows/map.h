@@ -11,7 +11,7 @@
 
 namespace ick {
 
-struct MapOptions {
+struct RasterMapOptions {
   std::string grid;                  // a raster whose cells are predicted, or "X0,Y0,X1,Y1,STEP" (X is the longitude)
   std::vector<std::string> columns;  // of the place, two; found by their names when empty
   SetValues set;                     // other columns; of a time perhaps several for a netCDF file: FIRST..LAST/STEP
@@ -20,7 +20,7 @@ struct MapOptions {
   std::int64_t most = 10'000'000;    // cells, times included
 };
 
-struct MapReport {
+struct RasterMapReport {
   std::int64_t width = 0, height = 0, times = 0;
   std::int64_t cells = 0, predicted = 0;  // times included
   std::vector<std::string> bands;
@@ -38,8 +38,8 @@ struct MapReport {
 // has the raster's coordinate system and geotransform; a model that reads latitude and longitude gets the centres of the
 // cells in degrees (WGS84), any other one the raster's own coordinates. UsageError or DataError with a whole sentence
 // where that cannot be, and for more cells than `most`, with an estimate.
-MapReport write_map(const Predictor& model, const DataSummary& summary, const MapOptions& options,
-                    const std::string& path,
-                    const std::function<void(std::int64_t done, std::int64_t all)>& progress = {});
+RasterMapReport write_map(const Predictor& model, const DataSummary& summary, const RasterMapOptions& options,
+                          const std::string& path,
+                          const std::function<void(std::int64_t done, std::int64_t all)>& progress = {});
 
 }  // namespace ick
