@@ -4,7 +4,9 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "ick/base/error.h"
 #include "ick/base/file.h"
@@ -156,19 +158,25 @@ class RasterArea : public Area {
   }
 
  private:
-  // Places follow each other along rows: the row of cells that was read last has most of them.
+  // Tile by tile, of which as many are kept as a row of places crosses.
   bool has_value(std::int64_t column, std::int64_t row) const {
-    if (row != read_) {
-      values_ = raster_.with_value({0, row, raster_.width(), 1});
-      read_ = row;
+    constexpr std::int64_t kSide = 256;
+    constexpr std::size_t kMostKept = 1024;
+    const std::int64_t left = column / kSide * kSide, top = row / kSide * kSide;
+    const CellWindow window{left, top, std::min(kSide, raster_.width() - left),
+                            std::min(kSide, raster_.height() - top)};
+    const std::pair key(left, top);
+    auto tile = tiles_.find(key);
+    if (tile == tiles_.end()) {
+      if (tiles_.size() >= kMostKept) tiles_.clear();
+      tile = tiles_.emplace(key, raster_.with_value(window)).first;
     }
-    return values_[static_cast<std::size_t>(column)];
+    return tile->second[static_cast<std::size_t>((row - top) * window.width + column - left)];
   }
 
   PlacedRaster raster_;
   std::array<double, 6> to_cell_{};
-  mutable std::int64_t read_ = -1;
-  mutable std::vector<bool> values_;
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, std::vector<bool>> tiles_;
 };
 
 }  // namespace

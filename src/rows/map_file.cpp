@@ -3,6 +3,9 @@
 #include <cpl_string.h>
 #include <ogr_srs_api.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "ick/base/error.h"
 #include "ick/base/file.h"
 
@@ -133,7 +136,9 @@ class Netcdf : public MapFile {
     describe(axes.back(), "units", layout.degrees ? "degrees_east" : "m");
     for (const MapLayout::Band& each : layout.bands) {
       const Type type = number_type(GDT_Float32);
-      bands_.emplace_back(GDALGroupCreateMDArray(group_.get(), each.name.c_str(), dimensions.size(), dimensions.data(),
+      std::string name = each.name;  // of a class, perhaps: "yes/no"
+      std::replace(name.begin(), name.end(), '/', '_');
+      bands_.emplace_back(GDALGroupCreateMDArray(group_.get(), name.c_str(), dimensions.size(), dimensions.data(),
                                                  type.get(), nullptr));
       if (!bands_.back()) refuse_writing(path_, messages);
       describe(bands_.back(), "long_name", each.text);
