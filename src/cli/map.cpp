@@ -33,13 +33,13 @@ int MapRequest::run(const StoredModel& stored, const std::string& data, const st
   if (yes) options.most = std::numeric_limits<std::int64_t>::max();
   reading.read_options();  // threads
   const DataSummary summary = summary_of_model(stored, data, reading);
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point said = Clock::now();
+  using Watch = std::chrono::steady_clock;
+  Watch::time_point said = Watch::now();
   const RasterMapReport report =
       write_map(*stored.model, summary, options, out, [&](std::int64_t done, std::int64_t all) {
         constexpr std::chrono::seconds kOften(10);
-        if (Clock::now() - said < kOften) return;
-        said = Clock::now();
+        if (Watch::now() - said < kOften) return;
+        said = Watch::now();
         fmt::print(stderr, "{:.1f}% of {} cells\n", 100.0 * static_cast<double>(done) / static_cast<double>(all), all);
       });
   say_held(report.held);

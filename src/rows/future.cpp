@@ -129,7 +129,7 @@ std::vector<std::vector<double>> times_ahead(const DataSummary& summary, const F
         throw UsageError(
             fmt::format("more than {} rows would be made, of {} series every {}; ask for fewer, or allow "
                         "as many with {}",
-                        options.most, summary.series.size(), step_text(step), setting("yes")));
+                        options.most, summary.series.size(), step_text(step), setting("most")));
       }
       times.push_back(time);
     }

@@ -85,6 +85,7 @@ class Map {
       if (column.info.type != ColumnType::time || !layout_.times.empty()) continue;
       time_ = &column;
       layout_.times = detail::times_of(column.info, cell, summary.step, setting("set", name + "=" + cell) + ": ");
+      time_text_ = cell;
       made.push_back(name);
       set.erase(name);
     }
@@ -94,9 +95,7 @@ class Map {
   const MapLayout& layout() const { return layout_; }
   std::vector<HeldColumn> held() const {
     std::vector<HeldColumn> said;
-    if (time_ != nullptr && layout_.times.size() == 1) {
-      said.push_back({time_->info.name, detail::cell_of(time_->info, layout_.times[0]), false});
-    }
+    if (time_ != nullptr) said.push_back({time_->info.name, time_text_, false});
     for (const detail::HeldValue& each : held_) said.push_back(each.said());
     return said;
   }
@@ -150,6 +149,7 @@ class Map {
   MapLayout layout_;
   PredictOptions wanted_;
   const ColumnSummary* time_ = nullptr;
+  std::string time_text_;  // as it was set
   std::vector<detail::HeldValue> held_;
 };
 
@@ -175,7 +175,7 @@ std::string about(double seconds) {
       "the map has {} x {} cells{}, {:.2g} in all: about {} with {} threads, and {:.2g} GB before compression; take "
       "larger cells or fewer times, or allow more than {:.2g} cells with {}",
       layout.width, layout.height, map.times() > 1 ? fmt::format(" at {} times", map.times()) : "", cells,
-      about(cells * each / workers()), workers(), bytes / 1e9, static_cast<double>(most), setting("yes")));
+      about(cells * each / workers()), workers(), bytes / 1e9, static_cast<double>(most), setting("most")));
 }
 
 bool ends_with(const std::string& path, std::string_view end) {

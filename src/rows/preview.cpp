@@ -13,7 +13,7 @@
 namespace ick::detail {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1024;  // of a side
+constexpr std::int64_t kMostPixels = 1024, kFewPixels = 600;  // of the longer side
 
 // From dark violet to light yellow: lightness grows steadily, also for those who cannot tell red from green.
 using Colour = std::array<double, 3>;
@@ -64,16 +64,20 @@ void Preview::write(const std::string& path) const {
 
   start_gdal();
   const GdalMessages messages;
-  const auto width = static_cast<int>(width_), height = static_cast<int>(height_);
+  const std::int64_t zoom = std::max<std::int64_t>(1, kFewPixels / std::max(width_, height_));
+  const auto width = static_cast<int>(zoom * width_), height = static_cast<int>(zoom * height_);
   const std::unique_ptr<void, CloseDataset> picture(
       GDALCreate(GDALGetDriverByName("MEM"), "", width, height, 4, GDT_Byte, nullptr));
-  std::vector<std::uint8_t> bytes(4 * sums_.size());  // band after band
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
+  const std::size_t pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  std::vector<std::uint8_t> bytes(4 * pixels);  // band after band
+  for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+    const auto at = static_cast<std::int64_t>(pixel);
+    const auto i = static_cast<std::size_t>(at / width / zoom * width_ + at % width / zoom);
     if (counts_[i] == 0) continue;
     const double value = sums_[i] / static_cast<double>(counts_[i]);
     const Colour colour = colour_of(high > low ? (value - low) / (high - low) : 0.5);
-    for (std::size_t c = 0; c < 3; ++c) bytes[c * sums_.size() + i] = static_cast<std::uint8_t>(std::lround(colour[c]));
-    bytes[3 * sums_.size() + i] = 255;
+    for (std::size_t c = 0; c < 3; ++c) bytes[c * pixels + pixel] = static_cast<std::uint8_t>(std::lround(colour[c]));
+    bytes[3 * pixels + pixel] = 255;
   }
   const std::string place = "/vsimem/ick-preview-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + ".png";
   const bool drawn = picture && GDALDatasetRasterIO(picture.get(), GF_Write, 0, 0, width, height, bytes.data(), width,

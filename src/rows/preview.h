@@ -9,6 +9,7 @@
 namespace ick::detail {
 
 // A small picture of a map, at most 1024 pixels wide and high: means of the cells under each pixel, while they come.
+// Cells of a small map are several pixels wide.
 class Preview {
  public:
   Preview(std::int64_t width, std::int64_t height);

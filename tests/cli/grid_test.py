@@ -63,7 +63,7 @@ class Grid(FolderCase):
         place = ["--columns", "lat,lon", "--set", "date=2019-03-01"]
         day = ["--set", "date=2019-03-01", "--out", "no.tif"]
         for words, code, said in [
-                (["grid", "m", *place, "--step", "0.0003"], 2, "the grid has 1.11e+09 cells"),
+                (["grid", "m", *place, "--step", "0.0003"], 2, "the grid has 1.1e+09 cells"),
                 (["grid", "m", *place, "--step", "1", "--within", "none.geojson"], 3, "none.geojson"),
                 (["grid", "m", "--columns", "lat,lon", "--step", 1], 2, 'the model reads the time "date"'),
                 (["grid", "m", *place, "--step", "1", "--set", "siet=a"], 2, 'did you mean "site"?'),

@@ -111,10 +111,10 @@ TEST(Future, WhatCannotBeIsRefusedInASentence) {
             "every=often: not a step of time; expected a number with a unit (s, min, h, d, w, month, y), as in 1h");
   EXPECT_EQ(refused({.rows = 3, .set = {{"wnd", "2"}}}),
             "the model reads no column named \"wnd\"; did you mean \"wind\"?");
-  EXPECT_EQ(refused({.rows = 3, .set = {{"wind", "strong"}}}), "set=wind=strong: \"strong\" is not a number");
+  EXPECT_EQ(refused({.rows = 3, .set = {{"wind", "strong"}}}), "set=\"wind=strong\": \"strong\" is not a number");
   EXPECT_EQ(refused({.rows = 3, .set = {{"sky", "gray"}}}),
-            "set=sky=gray: no row that the model has seen has the level \"gray\"; did you mean \"grey\"?");
-  EXPECT_EQ(refused({.rows = 3, .set = {{"lat", "3"}}}), "set=lat=3: this column's values are made; leave it out");
+            "set=\"sky=gray\": no row that the model has seen has the level \"gray\"; did you mean \"grey\"?");
+  EXPECT_EQ(refused({.rows = 3, .set = {{"lat", "3"}}}), "set=\"lat=3\": this column's values are made; leave it out");
   EXPECT_NE(refused({.until = "2999-01-01", .most = 1000}).find("more than 1000 rows would be made"),
             std::string::npos);
   DataSummary timeless = hours();

@@ -43,7 +43,7 @@ TEST(Grid, PartsAreTheWhole) {
                             .step = {1, 0.1, 0.05},
                             .set = {{"date", "2019-01-01..2019-04-01/1month"}, {"kind", "a"}}};
   const Grid grid(places(), options);
-  const std::int64_t cells = 4 * 18 * 9 * 13;
+  const std::int64_t cells = 4 * 18 * 10 * 13;
   ASSERT_EQ(grid.cells(), cells);
   const Table all = grid_rows(places(), options);
   ASSERT_EQ(all.rows, cells);
@@ -131,15 +131,15 @@ TEST(Grid, WhatCannotBeIsRefusedInASentence) {
   EXPECT_EQ(refused({.columns = place, .step = {0}}), "step=0: expected a positive number");
   EXPECT_EQ(refused({.columns = place, .step = {1, 2, 3}}),
             "step: 3 steps for 2 columns; expected one of all, or one of each");
-  EXPECT_EQ(refused({.columns = {"lat", "lot"}, .step = {1}}),
-            "the model reads no column named \"lot\"; did you mean \"lon\"?");
+  EXPECT_EQ(refused({.columns = {"lat", "lone"}, .step = {1}}),
+            "the model reads no column named \"lone\"; did you mean \"lon\"?");
   EXPECT_EQ(refused({.columns = {"lat", "lat"}, .step = {1}}), "columns: \"lat\" stands there twice");
   EXPECT_NE(refused({.columns = {"kind"}, .step = {1}}).find("\"kind\" is a category"), std::string::npos);
   EXPECT_NE(refused({.columns = {"depth"}, .step = {1}, .within = "x"}).find("is for grids of two columns"),
             std::string::npos);
   EXPECT_NE(message_of<UsageError>([&] {
               grid_rows(places(), {.columns = place, .step = {1}});
-            }).find("the model reads the time \"date\", and one has to be given: set=date=2019-04-14"),
+            }).find("the model reads the time \"date\", and one has to be given: set=\"date=2019-04-14\""),
             std::string::npos);
   EXPECT_NE(
       refused({.columns = place, .step = {1}, .set = {{"date", "2019-02-01..2019-01-01/1d"}}}).find("before the first"),

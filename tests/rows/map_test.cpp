@@ -324,7 +324,7 @@ TEST(Map, WhatCannotBeIsRefusedInASentenceAndLeavesNothing) {
   const std::string huge = refused({.grid = "0,40,31.7,71.7,0.001"});
   EXPECT_NE(huge.find("the map has 31700 x 31700 cells, 1e+09 in all: about"), std::string::npos) << huge;
   EXPECT_NE(huge.find("20 GB before compression"), std::string::npos) << huge;
-  EXPECT_NE(huge.find("allow more than 1e+07 cells with yes"), std::string::npos) << huge;
+  EXPECT_NE(huge.find("allow more than 1e+07 cells with most"), std::string::npos) << huge;
   EXPECT_NE(refused({.grid = "0,80,5,95,1"}).find("beyond a pole"), std::string::npos);
   EXPECT_NE(refused({.grid = "-200,0,300,10,1"}).find("at most one turn"), std::string::npos);
   EXPECT_NE(refused({.grid = "5,5,1,8,1"}).find("expected X0,Y0,X1,Y1,STEP"), std::string::npos);

@@ -12,9 +12,9 @@ namespace ick {
 
 struct FutureOptions {
   std::int64_t rows = 0;           // of each series; or
-  std::string until;               // the last time there may be
-  std::string every;               // step: "1h", "7d", "1month", "1y"; "": the usual one
-  SetValues set;                   // columns that are held at these values
+  std::string until = "";          // the last time there may be
+  std::string every = "";          // step: "1h", "7d", "1month", "1y"; "": the usual one
+  SetValues set = {};              // columns that are held at these values
   const Table* with = nullptr;     // further columns, joined on the time and those of the series' columns that it has
   std::int64_t most = 10'000'000;  // rows
 };

@@ -12,10 +12,10 @@
 namespace ick {
 
 struct GridOptions {
-  std::vector<std::string> columns;  // of numbers, each an axis; the last one changes fastest
-  std::vector<double> step;          // of each column, or one of all
-  std::string within;                // GeoJSON with areas, or a raster: only cells inside, or that have a value
-  SetValues set;                     // of a time perhaps several: FIRST..LAST/STEP, the slowest axis
+  std::vector<std::string> columns = {};  // of numbers, each an axis; the last one changes fastest
+  std::vector<double> step = {};          // of each column, or one of all
+  std::string within = "";                // GeoJSON with areas, or a raster: only cells inside, or that have a value
+  SetValues set = {};                     // of a time perhaps several: FIRST..LAST/STEP, the slowest axis
 };
 
 // Rows of a grid: each axis has the multiples of its step over the range of the rows that the model has seen, or with

@@ -12,12 +12,12 @@
 namespace ick {
 
 struct RasterMapOptions {
-  std::string grid;                  // a raster whose cells are predicted, or "X0,Y0,X1,Y1,STEP" (X is the longitude)
-  std::vector<std::string> columns;  // of the place, two; found by their names when empty
-  SetValues set;                     // other columns; of a time perhaps several for a netCDF file: FIRST..LAST/STEP
-  double level = 0.9;                // of the interval
-  std::string preview;               // PNG file of the first band, "" for none
-  std::int64_t most = 10'000'000;    // cells, times included
+  std::string grid = "";  // a raster whose cells are predicted, or "X0,Y0,X1,Y1,STEP" (X is the longitude)
+  std::vector<std::string> columns = {};  // of the place, two; found by their names when empty
+  SetValues set = {};              // other columns; of a time perhaps several for a netCDF file: FIRST..LAST/STEP
+  double level = 0.9;              // of the interval
+  std::string preview = "";        // PNG file of the first band, "" for none
+  std::int64_t most = 10'000'000;  // cells, times included
 };
 
 struct RasterMapReport {
