@@ -13,7 +13,7 @@
 namespace ick {
 namespace {
 
-DataSummary places() {
+DataSummary grid_places() {
   DataSummary summary;
   summary.columns = {{{"date", ColumnType::time, "%Y-%m-%d", {}}, 17000.0, 18000.0},
                      {{"lat", ColumnType::number, "", {}}, 46.55, 47.31, 47.0},
@@ -25,7 +25,7 @@ DataSummary places() {
 
 TEST(Grid, AxesAreMultiplesOfTheStepOverTheRange) {
   const Table rows =
-      grid_rows(places(), {.columns = {"lat", "lon"}, .step = {0.5, 0.2}, .set = {{"date", "2019-07-01"}}});
+      grid_rows(grid_places(), {.columns = {"lat", "lon"}, .step = {0.5, 0.2}, .set = {{"date", "2019-07-01"}}});
   EXPECT_EQ(rows.names(), (std::vector<std::string>{"date", "lat", "lon", "depth", "kind"}));
   const std::vector<double> lat = {46.5, 47.0, 47.5}, lon = {-0.2, 0.0, 0.2, 0.4};
   ASSERT_EQ(rows.rows, 12);
@@ -42,10 +42,10 @@ TEST(Grid, PartsAreTheWhole) {
   const GridOptions options{.columns = {"depth", "lat", "lon"},
                             .step = {1, 0.1, 0.05},
                             .set = {{"date", "2019-01-01..2019-04-01/1month"}, {"kind", "a"}}};
-  const Grid grid(places(), options);
+  const Grid grid(grid_places(), options);
   const std::int64_t cells = 4 * 18 * 10 * 13;
   ASSERT_EQ(grid.cells(), cells);
-  const Table all = grid_rows(places(), options);
+  const Table all = grid_rows(grid_places(), options);
   ASSERT_EQ(all.rows, cells);
   for (std::int64_t first = 0; first < cells; first += 1000) {
     const Table part = grid.rows(first, 1000);
@@ -71,7 +71,7 @@ TEST(Grid, CellsWithinAnArea) {
         {"type": "Point", "coordinates": [0, 0]},
         {"type": "MultiPolygon", "coordinates": [[[[20.1, 44.1], [22.1, 44.1], [22.1, 46.1], [20.1, 46.1], [20.1, 44.1]]]]}]}}]})");
   const Table rows = grid_rows(
-      places(),
+      grid_places(),
       {.columns = {"lat", "lon"}, .step = {0.25}, .within = folder.file("a.geojson"), .set = {{"date", "2019-07-01"}}});
   std::int64_t expected = 0;
   for (int i = 0; i <= 40; ++i) {
@@ -107,7 +107,7 @@ TEST(Grid, CellsWhereARasterHasAValue) {
   image.write("GTiff", folder.file("r.tif"));
   const GridOptions options{
       .columns = {"lat", "lon"}, .step = {0.013}, .within = folder.file("r.tif"), .set = {{"date", "2019-07-01"}}};
-  const Table rows = grid_rows(places(), options);
+  const Table rows = grid_rows(grid_places(), options);
   std::int64_t expected = 0;
   for (int i = 3599; i <= 3632; ++i) {
     for (int j = -17; j <= 32; ++j) {
@@ -123,7 +123,7 @@ TEST(Grid, WhatCannotBeIsRefusedInASentence) {
   const ScratchFolder folder;
   const auto refused = [&](GridOptions options) {
     if (!options.set.contains("date")) options.set["date"] = "2019-07-01";
-    return message_of<Error>([&] { grid_rows(places(), options); }, folder.path() + "/g");
+    return message_of<Error>([&] { grid_rows(grid_places(), options); }, folder.path() + "/g");
   };
   const std::vector<std::string> place = {"lat", "lon"};
   EXPECT_NE(refused({.columns = place, .step = {1e-5}}).find("the grid has 4.56e+09 cells"), std::string::npos);
@@ -138,7 +138,7 @@ TEST(Grid, WhatCannotBeIsRefusedInASentence) {
   EXPECT_NE(refused({.columns = {"depth"}, .step = {1}, .within = "x"}).find("is for grids of two columns"),
             std::string::npos);
   EXPECT_NE(message_of<UsageError>([&] {
-              grid_rows(places(), {.columns = place, .step = {1}});
+              grid_rows(grid_places(), {.columns = place, .step = {1}});
             }).find("the model reads the time \"date\", and one has to be given: set=\"date=2019-04-14\""),
             std::string::npos);
   EXPECT_NE(

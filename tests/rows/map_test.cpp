@@ -18,7 +18,7 @@
 namespace ick {
 namespace {
 
-double day(const char* text) { return *parse_time(text, "%Y-%m-%d"); }
+double day_number(const char* text) { return *parse_time(text, "%Y-%m-%d"); }
 
 // Known at every place, so that it can be said what a map is to hold.
 class Plane : public Predictor {
@@ -71,7 +71,7 @@ class Plane : public Predictor {
   Calibration calibration_;
 };
 
-DataSummary places(const std::string& x = "lon", const std::string& y = "lat") {
+DataSummary map_places(const std::string& x = "lon", const std::string& y = "lat") {
   DataSummary summary;
   summary.columns = {{{"date", ColumnType::time, "%Y-%m-%d", {}}, 17000.0, 18000.0},
                      {{y, ColumnType::number, "", {}}, 45.0, 48.0, 47.0},
@@ -111,11 +111,12 @@ void expect_equal(double found, double expected, std::size_t cell) {
 TEST(Map, AGeoTiffHasPredictionsOfTheCentresOfItsCells) {
   const ScratchFolder folder;
   const Plane model;
-  const double t = 0.01 * day("2019-07-01");
+  const double t = 0.01 * day_number("2019-07-01");
   set_workers(3);
-  const RasterMapReport report = write_map(
-      model, places(), {.grid = "7,44,11.5,48,0.01", .set = {{"date", "2019-07-01"}, {"wind", "-230"}}, .level = 0.8},
-      folder.file("m.tif"));
+  const RasterMapReport report =
+      write_map(model, map_places(),
+                {.grid = "7,44,11.5,48,0.01", .set = {{"date", "2019-07-01"}, {"wind", "-115"}}, .level = 0.8},
+                folder.file("m.tif"));
   set_workers(1);
   EXPECT_LE(model.most_rows, 1000);
   EXPECT_EQ(report.width, 450);
@@ -143,7 +144,7 @@ TEST(Map, AGeoTiffHasPredictionsOfTheCentresOfItsCells) {
   for (std::size_t i = 0; i < bands[0].size(); ++i) {
     const double x = 7 + 0.01 * (static_cast<double>(i % 450) + 0.5),
                  y = 48 - 0.01 * (static_cast<double>(i / 450) + 0.5);
-    double mean = 3 * x - 2 * y + t - 230;
+    double mean = 3 * x - 2 * y + t - 115;
     if (std::abs(mean) < 1e-9) continue;
     if (mean < 0.0) mean = std::nan("");
     predicted += std::isfinite(mean);
@@ -206,7 +207,7 @@ TEST(Map, ARasterInMetresIsPredictedInDegreesAndKeepsItsCoordinates) {
   write_utm(folder.file("utm.tif"), 32643);
   const Plane model;
   const RasterMapReport report = write_map(
-      model, places(), {.grid = folder.file("utm.tif"), .set = {{"date", "2019-07-01"}}}, folder.file("m.tif"));
+      model, map_places(), {.grid = folder.file("utm.tif"), .set = {{"date", "2019-07-01"}}}, folder.file("m.tif"));
   EXPECT_EQ(report.crs, "WGS 84 / UTM zone 43N");
   EXPECT_EQ(report.predicted, 30 * 40 - 7);
   EXPECT_EQ(report.held.at(1).value, "3.25");
@@ -225,7 +226,7 @@ TEST(Map, ARasterInMetresIsPredictedInDegreesAndKeepsItsCoordinates) {
       }
       const auto [y, x] = degrees_of(480'500 + 1'000.0 * column, 3'199'500 - 1'000.0 * row);
       ASSERT_NEAR(sd[i], 0.5 + y, 1e-5);
-      ASSERT_NEAR(mean[i], Plane::mean_at(x, y, day("2019-07-01"), 3.25), 3e-5);
+      ASSERT_NEAR(mean[i], Plane::mean_at(x, y, day_number("2019-07-01"), 3.25), 3e-5);
     }
   }
 }
@@ -235,14 +236,14 @@ TEST(Map, AModelOfOtherCoordinatesGetsThoseOfTheRaster) {
   write_utm(folder.file("plain.tif"), 0);
   const Plane model({}, "x", "y");
   const RasterMapReport report = write_map(
-      model, places("x", "y"), {.grid = folder.file("plain.tif"), .set = {{"date", "2019-07-01"}, {"wind", "1e7"}}},
+      model, map_places("x", "y"), {.grid = folder.file("plain.tif"), .set = {{"date", "2019-07-01"}, {"wind", "1e7"}}},
       folder.file("m.tif"));
   EXPECT_EQ(report.crs, "");
   const Opened map(folder.file("m.tif"));
   EXPECT_EQ(GDALGetSpatialRef(map.dataset), nullptr);
-  expect_equal(map.band(1)[40 * 2 + 3], 3 * 483'500.0 - 2 * 3'197'500.0 + 0.01 * day("2019-07-01") + 1e7, 83);
+  expect_equal(map.band(1)[40 * 2 + 3], 3 * 483'500.0 - 2 * 3'197'500.0 + 0.01 * day_number("2019-07-01") + 1e7, 83);
   EXPECT_NE(message_of<DataError>([&] {
-              write_map(Plane(), places(), {.grid = folder.file("plain.tif"), .set = {{"date", "2019-07-01"}}},
+              write_map(Plane(), map_places(), {.grid = folder.file("plain.tif"), .set = {{"date", "2019-07-01"}}},
                         folder.file("n.tif"));
             }).find("has no coordinate system, and the model reads latitude and longitude"),
             std::string::npos);
@@ -253,12 +254,13 @@ TEST(Map, ANetcdfFileHasSeveralTimes) {
   const ScratchFolder folder;
   const Plane model;
   const RasterMapReport report =
-      write_map(model, places(),
+      write_map(model, map_places(),
                 {.grid = "7,45,8.5,46,0.25", .set = {{"date", "2019-01-31..2019-05-01/1month"}, {"wind", "500"}}},
                 folder.file("m.nc"));
   EXPECT_EQ(report.times, 4);
   EXPECT_EQ(report.cells, 4 * 6 * 4);
-  const std::vector<double> days = {day("2019-01-31"), day("2019-02-28"), day("2019-03-31"), day("2019-04-30")};
+  const std::vector<double> days = {day_number("2019-01-31"), day_number("2019-02-28"), day_number("2019-03-31"),
+                                    day_number("2019-04-30")};
   const Opened map("NETCDF:\"" + folder.file("m.nc") + "\":mean");
   ASSERT_EQ(GDALGetRasterCount(map.dataset), 4);
   double place[6];
@@ -284,20 +286,20 @@ TEST(Map, ANetcdfFileHasSeveralTimes) {
 TEST(Map, ClassesAreBandsOfProbabilities) {
   const ScratchFolder folder;
   const RasterMapReport report =
-      write_map(Plane({"cat", "dog"}), places(),
+      write_map(Plane({"cat", "dog"}), map_places(),
                 {.grid = "7,45,8,46,0.25", .set = {{"date", "2019-07-01"}, {"wind", "500"}}}, folder.file("m.tif"));
   EXPECT_EQ(report.bands, (std::vector<std::string>{"class", "p_cat", "p_dog", "support"}));
   const Opened map(folder.file("m.tif"));
   EXPECT_STREQ(GDALGetDescription(GDALGetRasterBand(map.dataset, 1)), "class: most probable, 0 cat, 1 dog");
   EXPECT_EQ(map.band(3)[5], 0.75);
-  const double mean = Plane::mean_at(7.375, 45.625, day("2019-07-01"), 500);
+  const double mean = Plane::mean_at(7.375, 45.625, day_number("2019-07-01"), 500);
   EXPECT_EQ(map.band(1)[5], static_cast<double>(static_cast<int>(mean) % 2));
 }
 
 TEST(Map, ThePreviewIsDarkWhereValuesAreSmall) {
   const ScratchFolder folder;
   write_map(
-      Plane(), places(),
+      Plane(), map_places(),
       {.grid = "7,44,27.5,48,0.01", .set = {{"date", "2019-07-01"}, {"wind", "500"}}, .preview = folder.file("m.png")},
       folder.file("m.tif"));
   const Opened picture(folder.file("m.png"));
@@ -314,7 +316,7 @@ TEST(Map, ThePreviewIsDarkWhereValuesAreSmall) {
 TEST(Map, WhatCannotBeIsRefusedInASentenceAndLeavesNothing) {
   const ScratchFolder folder;
   const auto refused = [&](RasterMapOptions options, const std::string& name = "m.tif",
-                           const DataSummary& summary = places()) {
+                           const DataSummary& summary = map_places()) {
     if (!options.set.contains("date")) options.set["date"] = "2019-07-01";
     const std::string text =
         message_of<Error>([&] { write_map(Plane(), summary, options, folder.file(name)); }, folder.path());
@@ -336,7 +338,7 @@ TEST(Map, WhatCannotBeIsRefusedInASentenceAndLeavesNothing) {
             std::string::npos);
   EXPECT_NE(refused({.grid = "7,45,8,46,1", .set = {{"winds", "1"}}}).find("did you mean \"wind\"?"),
             std::string::npos);
-  EXPECT_NE(refused({.grid = "7,45,8,46,1"}, "m.tif", places("east", "up")).find("reads no place by name"),
+  EXPECT_NE(refused({.grid = "7,45,8,46,1"}, "m.tif", map_places("east", "up")).find("reads no place by name"),
             std::string::npos);
   EXPECT_NE(refused({.grid = "7,45,8,46,1", .set = {{"wind", "-5000"}}}).find("no cell of the map has a value"),
             std::string::npos);
@@ -354,7 +356,7 @@ TEST(Map, ATrainedModelPredictsTheSameOnAMapAndInATable) {
   ASSERT_TRUE(fitted.report().summary.has_value());
   fitted.save(folder.file("a.model"));
   const DataSummary summary = remembered(folder.file("a.model"));
-  write_map(*fitted, summary, {.grid = "8,46,9.1,47.1,0.1"}, folder.file("m.tif"));
+  write_map(fitted.model(), summary, {.grid = "8,46,9.1,47.1,0.1"}, folder.file("m.tif"));
   std::vector<double> x, y;
   for (int row = 0; row < 11; ++row) {
     for (int column = 0; column < 11; ++column) x.push_back(8.05 + 0.1 * column), y.push_back(47.05 - 0.1 * row);
