@@ -63,7 +63,8 @@ class GeoTiff : public MapFile {
       const auto width = static_cast<int>(w.width), height = static_cast<int>(w.height);
       const CPLErr error = GDALRasterIO(band, GF_Write, static_cast<int>(w.left), static_cast<int>(w.top), width,
                                         height, const_cast<float*>(bands[b].data()), width, height, GDT_Float32, 0, 0);
-      if (error != CE_None) refuse_writing(path_, messages);
+      // A tile is a block: what is kept of it would fill GDAL's cache, a share of the machine's memory.
+      if (error != CE_None || GDALFlushRasterCache(band) != CE_None) refuse_writing(path_, messages);
     }
   }
 
