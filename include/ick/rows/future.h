@@ -28,8 +28,8 @@ struct FutureRows {
   std::int64_t without = 0;            // rows that it does not have: their cells are empty
 };
 
-// The next rows of each series that a model has seen, from its own last time on. Times have no zone and run on without a
-// change of clock; months are those of the calendar. Columns that do not change within a series stay as they are, the
+// The next rows of each series that a model has seen, from its own last time on. Times have no zone and run on without
+// a change of clock; months are those of the calendar. Columns that do not change within a series stay as they are, the
 // others come from `with`, are set, or held at typical values. UsageError for a model without a column of times, a last
 // time before the first row, a step that the times cannot hold; DataError when `with` has a time twice.
 FutureRows future_rows(const DataSummary& summary, const FutureOptions& options);

@@ -29,14 +29,14 @@ struct RasterMapReport {
   std::string crs;                // "WGS 84 / UTM zone 43N"; "" for none
 };
 
-// Predictions of a model on a grid, as a file that other programs read, written tile by tile with a few tiles in memory:
+// Predictions of a model on a grid, as a file that other programs read, written tile by tile, few of them in memory:
 // - .tif: a GeoTIFF of one time with the bands mean, sd, lower, upper and, where the model has kernels, support (0
 //   inside, 1 edge, 2 extrapolating: the worst of its sources); of classes the most probable one (its number from 0)
 //   and the probability of each;
 // - .nc: a netCDF file (64-bit offset) with the same as variables over time, y and x.
 // Cells without a value in the raster, or without a prediction, are not a number, which is their nodata value. The map
-// has the raster's coordinate system and geotransform; a model that reads latitude and longitude gets the centres of the
-// cells in degrees (WGS84), any other one the raster's own coordinates. UsageError or DataError with a whole sentence
+// has the raster's coordinate system and geotransform; a model that reads latitude and longitude gets the centres of
+// the cells in degrees (WGS84), any other one the raster's own coordinates. UsageError or DataError with a whole sentence
 // where that cannot be, and for more cells than `most`, with an estimate.
 RasterMapReport write_map(const Predictor& model, const DataSummary& summary, const RasterMapOptions& options,
                           const std::string& path,
