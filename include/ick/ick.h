@@ -63,8 +63,8 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
 // DataError when a file is missing, damaged or of a newer format.
 std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options = {});
 
-// What the model of a folder remembers of the rows that it has seen: how far they reach, which series there are. UsageError
-// for models of versions that remembered nothing: summarise() makes it of the table that they were fitted on.
+// What the model of a folder remembers of the rows that it has seen: how far they reach, which series there are.
+// UsageError for models of versions that remembered nothing: summarise() makes it of the table that they were fitted on.
 DataSummary remembered(const std::string& folder, const LoadOptions& options = {});
 
 // What an update gives.
