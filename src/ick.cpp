@@ -70,6 +70,13 @@ std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptio
   return load_model(folder, options).model;
 }
 
+DataSummary remembered(const std::string& folder, const LoadOptions& options) {
+  const StoredModel stored = load_model(folder, options);
+  if (stored.report.summary) return *stored.report.summary;
+  throw UsageError("the model \"" + folder + "\" was written by ick " + stored.version +
+                   ", which did not remember its rows; make a summary of the table that it was fitted on");
+}
+
 struct Updated::State {
   StoredUpdate stored;
   Table sample;

@@ -14,6 +14,9 @@
 #include "ick/fit/update_report.h"
 #include "ick/look/look.h"
 #include "ick/predict/predictor.h"
+#include "ick/rows/future.h"
+#include "ick/rows/grid.h"
+#include "ick/rows/map.h"
 #include "ick/store/load_options.h"
 #include "ick/suggest/suggest.h"
 #include "ick/table/csv.h"
@@ -31,6 +34,8 @@
 // How well it predicts rows that it has not seen: ick::cross_validate(table, formula), in evaluate/cross_validation.h.
 // Whether it predicts better than others, and than simpler models: ick::compare(table, formulas), in
 // evaluate/comparison.h.
+// Rows that do not exist yet, of what a model remembers of those it has seen (remembered(folder), or
+// fitted.report().summary): ick::future_rows, ick::grid_rows and, as a file, ick::write_map, in rows/.
 namespace ick {
 
 // What a fit gives.
@@ -57,6 +62,10 @@ Fitted fit(const Table& table, const std::string& formula, const FitOptions& opt
 
 // DataError when a file is missing, damaged or of a newer format.
 std::shared_ptr<const Predictor> load(const std::string& folder, const LoadOptions& options = {});
+
+// What the model of a folder remembers of the rows that it has seen: how far they reach, which series there are.
+// UsageError for models of versions that remembered nothing: summarise() makes it of the table that they were fitted on.
+DataSummary remembered(const std::string& folder, const LoadOptions& options = {});
 
 // What an update gives.
 class Updated {

@@ -21,6 +21,8 @@ Command add_look(CLI::App& program);
 Command add_fit(CLI::App& program);
 Command add_pretrain(CLI::App& program);
 Command add_predict(CLI::App& program);
+Command add_future(CLI::App& program);
+Command add_grid(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_show(CLI::App& program);
 Command add_effects(CLI::App& program);

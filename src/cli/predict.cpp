@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <condition_variable>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,8 +17,9 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/fit_text.h"
+#include "cli/map.h"
+#include "cli/output.h"
 #include "ick/base/error.h"
-#include "ick/base/file.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
 #include "ick/store/model_directory.h"
@@ -36,28 +35,8 @@ struct PredictRequest {
   PredictOptions wanted;
   LoadOptions loading;
   bool json = false, function_sd = false;
+  MapRequest map;
   DataOptions reading;
-};
-
-// Goes to stdout as it comes, or to a file that appears when it is whole.
-class Output {
- public:
-  explicit Output(const std::string& path) {
-    if (!path.empty() && path != "-") file_.emplace(path);
-  }
-  void write(const fmt::memory_buffer& text) {
-    if (file_) {
-      file_->write({text.data(), text.size()});
-    } else if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-      throw Error(std::string("cannot write to stdout: ") + std::strerror(errno));
-    }
-  }
-  void commit() {
-    if (file_) file_->commit();
-  }
-
- private:
-  std::optional<StagedFile> file_;
 };
 
 // Ten digits: more than the model knows, few enough to read; or all, see far_from_zero().
@@ -286,9 +265,23 @@ void predict_rows(const PredictRequest& request, const Predictor& model, const T
   }
 }
 
+// Its bands are what they are, and so is its format.
+int predict_map(const PredictRequest& request, const StoredModel& stored) {
+  if (request.json || request.function_sd || request.wanted.components || !request.prefix.empty()) {
+    throw UsageError("--grid writes a map; --format, --json, --function-sd, --components and --prefix are for rows");
+  }
+  MapRequest map = request.map;
+  map.wanted.level = request.wanted.level;
+  return map.run(stored, request.data, request.out, request.reading);
+}
+
 int run_predict(const PredictRequest& request) {
-  const std::shared_ptr<const Predictor> loaded = load_model(request.model, request.loading).model;
-  const Predictor& model = *loaded;
+  const StoredModel stored = load_model(request.model, request.loading);
+  const Predictor& model = *stored.model;
+  if (request.map.asked()) return predict_map(request, stored);
+  if (request.data.empty()) {
+    throw UsageError("predict what? Name a table, or - for one on stdin; --grid predicts the cells of a map");
+  }
   TableStream stream(request.data, request.reading.read_options(model, /*with_target=*/false));
   if (request.function_sd && !model.classes().empty()) {
     throw UsageError("--function-sd is for numbers; this model predicts classes");
@@ -376,7 +369,8 @@ Command add_predict(CLI::App& program) {
       program.add_subcommand("predict", "Append mean, sd and an interval, or classes, to the rows of a table");
   app->add_option("model", request->model, "Folder of a model")->required();
   add_trust(*app, request->loading);
-  app->add_option("data", request->data, "CSV or TSV table, may be gzipped; - for stdin")->required();
+  app->add_option("data", request->data,
+                  "CSV or TSV table, may be gzipped; - for stdin; with --grid, if at all, the table of typical values");
   app->add_option("--out", request->out, "File to write; stdout by default");
   app->add_option("--level", request->wanted.level,
                   "Share of observations the interval, or the set of classes, is to hold")
@@ -396,6 +390,7 @@ Command add_predict(CLI::App& program) {
       ->capture_default_str();
   app->add_flag("--json", request->json, "The same as --format jsonl");
   app->add_option("--prefix", request->prefix, "Prefix of the names of the new columns");
+  request->map.add_to(*app);
   request->reading.add_to(*app);
   return {app, [request] {
             request->json |= request->format == "jsonl";

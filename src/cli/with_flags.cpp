@@ -16,7 +16,9 @@ std::string with_flags(const Message& message) {
     if (const auto* row = option_table<CompareOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<SuggestOptions>().find(name)) return row->as_flag(value);
     if (const auto* row = option_table<DataOptions>().find(name)) return row->as_flag(value);
-    for (const std::string_view own : {"out", "resume", "trust"}) {  // of the program alone
+    if (name == "most") return std::string("--yes");
+    for (const std::string_view own : {"out", "resume", "trust", "until", "rows", "every", "set", "with", "columns",
+                                       "step", "within", "grid"}) {  // of no table
       if (name == own) return "--" + std::string(name) + (value.empty() ? "" : " " + std::string(value));
     }
     return Message(setting(name, value)).text();

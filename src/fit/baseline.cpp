@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "fit/calibrate.h"
 #include "fit/noise.h"
+#include "fit/remember.h"
 #include "ick/base/error.h"
 #include "ick/base/parallel.h"
 #include "ick/base/text.h"
@@ -329,6 +330,7 @@ PredictorFit fit_baseline(const Table& given, const Formula& formula, const FitO
       report.holdout = found.scores;
     }
   }
+  report.summary = summary_of_fit(table, *model, plan);
   report.seconds = watch.seconds();
   result.model = std::move(model);
   return result;

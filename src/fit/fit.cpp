@@ -12,6 +12,7 @@
 #include "fit/first.h"
 #include "fit/grow_trees.h"
 #include "fit/noise.h"
+#include "fit/remember.h"
 #include "fit/sanity.h"
 #include "fit/second.h"
 #include "fit/term_losses.h"
@@ -436,6 +437,7 @@ Fit fit_model(const Table& given, const Formula& formula, const FitOptions& opti
   if (!classes) {
     for (const Message& sentence : odd_things(table, plan, *stage, result)) report.remarks.push_back(sentence);
   }
+  report.summary = summary_of_fit(given, result.model, plan);
   report.epochs = static_cast<std::int64_t>(outcome.epochs);
   report.best_epoch = static_cast<std::int64_t>(outcome.best_epoch);
   if (report.holdout_rows > 0) {

@@ -14,6 +14,7 @@
 #include "ick/base/error.h"
 #include "ick/store/option_json.h"
 #include "store/derived_json.h"
+#include "store/summary_json.h"
 
 namespace ick {
 
@@ -24,28 +25,6 @@ using Json = nlohmann::json;
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 double number_from(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
-
-Json to_json(const ColumnInfo& info) {
-  Json json = {{"name", info.name}, {"type", column_type_name(info.type)}};
-  if (!info.time_format.empty()) json["time_format"] = info.time_format;
-  if (!info.levels.empty()) json["levels"] = info.levels;
-  return json;
-}
-
-ColumnInfo info_from(const Json& json) {
-  ColumnInfo info;
-  info.name = json.at("name");
-  const std::string type = json.at("type");
-  constexpr ColumnType kTypes[] = {ColumnType::number, ColumnType::integer, ColumnType::time, ColumnType::category,
-                                   ColumnType::text};
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                   [&](ColumnType each) { return column_type_name(each) == type; });
-  if (found == std::end(kTypes)) throw DataError("no type of column named \"" + type + "\"");
-  info.type = *found;
-  info.time_format = json.value("time_format", "");
-  info.levels = json.value("levels", std::vector<std::string>{});
-  return info;
 }
 
 Json to_json(const Scaling& scaling) { return {{"mean", scaling.mean}, {"sd", scaling.sd}}; }
@@ -67,7 +46,7 @@ Json to_json(const KernelColumn& column) {
 
 KernelColumn kernel_column_from(const Json& json) {
   KernelColumn column;
-  column.info = info_from(json);
+  column.info = column_info_from_json(json);
   column.unit = json.at("unit");
   column.levels = json.at("kernel_levels").get<std::vector<std::string>>();
   column.fill = json.at("fill");
@@ -111,7 +90,7 @@ std::vector<NetworkColumn> network_columns_from(const Json& json) {
   std::vector<NetworkColumn> columns;
   for (const Json& each : json) {
     NetworkColumn& column = columns.emplace_back();
-    column.info = info_from(each);
+    column.info = column_info_from_json(each);
     column.scaling = scaling_from(each.at("scaling"));
     column.has_gaps = each.at("has_gaps").get<bool>();
     if (each.contains("ranks")) column.ranks = normal_scores_from(each.at("ranks"));
@@ -428,7 +407,7 @@ Json to_json(const Encoder& encoder) {
 
 Encoder encoder_from_json(const Json& json) {
   Encoder encoder;
-  encoder.target = info_from(json.at("target"));
+  encoder.target = column_info_from_json(json.at("target"));
   // up to format 3 there was one transform, and kinds of targets were told apart by the family
   encoder.transform = json.contains("transform") ? find_transform(json.at("transform").get<std::string>())
                                                  : find_transform(json.at("log_target").get<bool>() ? "log" : "");
@@ -440,7 +419,7 @@ Encoder encoder_from_json(const Json& json) {
                                      std::pair("error", &encoder.error)}) {
     if (!json.contains(name)) continue;
     const Json& from = json.at(name);
-    *column = RowColumn{info_from(from), from.at("transform"), from.at("scale")};
+    *column = RowColumn{column_info_from_json(from), from.at("transform"), from.at("scale")};
     if (find_transform((*column)->transform) == nullptr)
       throw DataError("no transform named " + from.at("transform").dump());
   }

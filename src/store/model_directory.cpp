@@ -20,6 +20,7 @@
 #include "store/golden.h"
 #include "store/kinds.h"
 #include "store/model_files.h"
+#include "store/summary_json.h"
 
 namespace ick {
 
@@ -46,6 +47,7 @@ Json model_json(const Predictor& model, const PredictorParts& parts, const FitRe
   json["data"] = {{"path", readable(origin.path)},
                   {"columns", readable(origin.columns.empty() ? table.names() : origin.columns)},
                   {"fingerprint", origin.fingerprint}};
+  if (report.summary) json["data"]["summary"] = readable(to_json(*report.summary));
   for (const DataUpdate& each : origin.updates) {
     json["data"]["updates"].push_back(
         {{"path", readable(each.path)}, {"rows", each.rows}, {"fingerprint", each.fingerprint}});
@@ -155,6 +157,7 @@ StoredModel load_model(const std::string& directory, const LoadOptions& options)
     const Json& data = json.at("data");
     stored.origin = {data.at("path"), data.at("columns").get<std::vector<std::string>>(), data.at("fingerprint"),
                      updates_from(data)};
+    if (data.contains("summary")) stored.report.summary = summary_from_json(data.at("summary"));
     const auto tensors = [&](const std::string& name) {
       if (!json.at("files").contains(name)) return TensorState();
       return TensorState(parse_safetensors(checked_file(directory, name, json.at("files")), directory + "/" + name));

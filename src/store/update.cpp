@@ -30,6 +30,7 @@ StoredUpdate update_stored(const StoredModel& stored, const Table& rows, const s
   refuse_known(stored.origin, sum);
   StoredUpdate made{update_model(model, stored.report, stored.origin.rows_added(), rows), stored.report, stored.origin,
                     ""};
+  if (made.fit.summary) extend(*made.fit.summary, rows);
   made.origin.updates.push_back({source, made.update.report.rows, sum});
   const std::string log = stored.directory + "/" + std::string(kTrainLog);
   std::error_code none;

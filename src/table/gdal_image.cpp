@@ -56,14 +56,6 @@ void refuse_unreadable(const ImageFile& file, Container container) {
   }
 }
 
-void start_gdal() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    GDALAllRegister();
-    OSRSetPROJEnableNetwork(0);
-  });
-}
-
 std::string metadata(GDALMajorObjectH of, const char* item, const char* domain) {
   const char* value = GDALGetMetadataItem(of, item, domain);
   return value ? value : "";
@@ -89,6 +81,14 @@ std::string first_subdataset(GDALDatasetH dataset) {
 }
 
 }  // namespace
+
+void start_gdal() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    GDALAllRegister();
+    OSRSetPROJEnableNetwork(0);
+  });
+}
 
 GdalMessages::GdalMessages() {
   CPLPushErrorHandlerEx(&GdalMessages::keep, this);

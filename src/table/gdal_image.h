@@ -15,6 +15,8 @@
 
 namespace ick::detail {
 
+void start_gdal();  // before anything else of it: drivers are registered, and no coordinate system is fetched
+
 // While this lives, in this thread: what GDAL has to say is kept rather than printed, and it reads no files beside the
 // one it is given (.aux.xml) and fetches nothing. The rest of a process that uses GDAL keeps its own settings.
 class GdalMessages {

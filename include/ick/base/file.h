@@ -21,6 +21,7 @@ class StagedFile {
   StagedFile(const StagedFile&) = delete;
   StagedFile& operator=(const StagedFile&) = delete;
   void write(std::string_view bytes);
+  const std::string& part() const { return part_; }  // for those who write it by a name
   void commit();
 
  private:

@@ -7,6 +7,7 @@
 
 #include "ick/base/message.h"
 #include "ick/dataset/notes.h"
+#include "ick/dataset/summary.h"
 #include "ick/model/class_scores.h"
 #include "ick/model/metrics.h"
 #include "ick/predict/prediction.h"
@@ -37,6 +38,7 @@ struct FitReport {
   std::int64_t epochs = 0, best_epoch = 0;
   bool polished = false;               // the last layers are those in closed form
   std::vector<TermShare> term_shares;  // over training rows; empty for classes and what is no sum
+  std::optional<DataSummary> summary;  // of training and validation rows; none in models of older versions
   std::vector<Message> remarks;        // sentences: what was chosen on the way, what looks wrong
   double seconds = 0.0;
   double waiting = 0.0;              // share of the training's seconds in which it stood still for images
