@@ -1,0 +1,35 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "ick/examine/report.h"
+#include "ick/train/options.h"
+
+// What `ick report`, and --report of other commands, write.
+namespace ick {
+
+struct ReportFiles {
+  std::string out;    // the page, *.html; "": none
+  std::string json;   // the same numbers; "": beside the page, report.json of report.html
+  std::string plots;  // folder of the pictures, one by one; "": none
+};
+
+// --report and --plots of a command that does something else in the first place.
+void add_report(CLI::App& app, ReportFiles& files);
+
+// Before work is spent: UsageError for a page without a name, or in the folder of the model to be.
+void check_report_place(const ReportFiles& files, const std::string& model = "");
+
+// Writes them, each whole or not at all, and says on stderr where they are.
+void write_report(const Page& page, const ReportFiles& files);
+
+// Settings spelled as flags, and what the table is called.
+ReportOptions report_options(const std::string& data, std::uint64_t seed = 0);
+
+// "ick fit air.csv 'y ~ rbf(x)' --out air.model --holdout last=20%", as a shell takes it.
+std::string fit_command(const std::string& data, const std::string& formula, const std::string& model,
+                        const FitOptions& options);
+
+}  // namespace ick
