@@ -14,6 +14,8 @@ struct ReportFiles {
   std::string out;    // the page, *.html; "": none
   std::string json;   // the same numbers; "": beside the page, report.json of report.html
   std::string plots;  // folder of the pictures, one by one; "": none
+
+  bool wanted() const { return !out.empty() || !json.empty() || !plots.empty(); }
 };
 
 // --report and --plots of a command that does something else in the first place.

@@ -9,6 +9,7 @@
 // PNG and as a Vega-Lite specification, report.json keeps its numbers.
 namespace ick {
 
+// Times are days since 1970-01-01, as in ick/table/time.h. Levels are 0, 1, ...; along y the first stands at the top.
 enum class AxisScale { linear, logarithmic, time, levels };
 
 struct Axis {
@@ -25,8 +26,8 @@ enum class Mark {
   line,    // y over x, broken where y is not a number
   band,    // from y to y2 over x
   points,  // at x, y; coloured by `value` where there is one
-  bars,    // from zero (or y2) to y at x
-  cells,   // from x to x2 and y to y2, coloured by `value`: heat maps, rasters
+  bars,    // from zero (or y2) to y, about x (or from x to x2); where only y has levels they lie: x and y change parts
+  cells,   // from x to x2 and y to y2, coloured by `value`: heat maps, rasters; without x2 or y2 centred, a step wide
   rule,    // a straight line across at each x (y is empty) or at each y (x is empty)
   labels,  // `text` at x, y
 };
@@ -55,12 +56,12 @@ struct Figure {
   ColourAxis colour;
   std::vector<PlotLayer> layers;  // drawn in this order
   double aspect = 1.9;            // width over height
-  bool coastline = false;         // x, y are longitude, latitude: land is drawn below the layers
-  bool square = false;            // x and y have the same scale
+  bool coastline = false;         // x, y are longitude, latitude: land is drawn below the layers, true to its shape
+  bool square = false;            // x and y have the same scale, and the same ends where their values are alike
   bool zoom = false;              // long in x: the reader may choose a part of it
 };
 
-// A picture that stands alone, in light colours.
+// A picture that stands alone, in light colours. Layers of more than 4,000 marks are thinned.
 std::string svg_of(const Figure& figure, int width = 720);
 // The same as a Vega-Lite specification, numbers included.
 std::string vega_lite_of(const Figure& figure);
