@@ -92,8 +92,8 @@ std::vector<Remark> warnings(const Examined& all) {
                                       100.0 * level, all.classes() ? "sets hold" : "intervals hold", 100.0 * share,
                                       all.classes() ? "sets" : "intervals")});
     } else if (share > level - 2.0 * error - 0.02) {
-      found.push_back({Kind::good, fmt::format("The {:.0f}% {} hold {:.1f}% of the rows, as promised.", 100.0 * level,
-                                               all.classes() ? "sets" : "intervals", 100.0 * share)});
+      found.push_back({Kind::good, fmt::format("The {:.0f}% {} hold {:.1f}% of the rows, about what they promise.",
+                                               100.0 * level, all.classes() ? "sets" : "intervals", 100.0 * share)});
     }
   }
   std::vector<std::string> edges;

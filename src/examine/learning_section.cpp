@@ -22,36 +22,40 @@ std::optional<Section> learning_section(const Examined& all) {
     loss.tone = Tone::model, loss.name = "training loss";
     validation.tone = Tone::second, validation.name = "validation score";
     const std::size_t step = std::max<std::size_t>(1, epochs.size() / 600);
-    std::size_t best = epochs.size();
+    const auto add = [](PlotLayer& to, std::int64_t epoch, double value) {
+      const bool begins_again = !to.x.empty() && static_cast<double>(epoch) <= to.x.back();  // another training
+      if (begins_again) to.x.push_back(to.x.back()), to.y.push_back(std::nan(""));
+      to.x.push_back(static_cast<double>(epoch)), to.y.push_back(value);
+    };
+    const EpochRecord* best = nullptr;
+    std::int64_t trainings = 1;
     for (std::size_t k = 0; k < epochs.size(); ++k) {
       const EpochRecord& each = *epochs[k];
-      if (std::isfinite(each.validation) && (best == epochs.size() || each.validation < epochs[best]->validation))
-        best = k;
+      trainings += k > 0 && each.epoch <= epochs[k - 1]->epoch;
+      if (std::isfinite(each.validation) && (best == nullptr || each.validation < best->validation)) best = &each;
       if (k % step != 0) continue;
-      loss.x.push_back(static_cast<double>(each.epoch)), loss.y.push_back(each.loss);
-      if (!std::isfinite(each.validation)) continue;
-      validation.x.push_back(static_cast<double>(each.epoch)), validation.y.push_back(each.validation);
+      add(loss, each.epoch, each.loss);
+      if (std::isfinite(each.validation)) add(validation, each.epoch, each.validation);
     }
     figure.layers.push_back(loss);
     figure.caption = fmt::format(
         "Both curves should fall and level off; a validation curve that rises while the other falls is learning by "
-        "heart. The training loss goes from {:.4g} to {:.4g} in {} epochs",
-        epochs.front()->loss, epochs.back()->loss, epochs.size());
-    if (best < epochs.size()) {
+        "heart. The training loss goes from {:.4g} to {:.4g}",
+        epochs.front()->loss, epochs.back()->loss);
+    if (trainings > 1) figure.caption += fmt::format(", in {} trainings that were tried", trainings);
+    if (best != nullptr) {
       figure.layers.push_back(validation);
       PlotLayer rule;
       rule.mark = Mark::rule, rule.tone = Tone::reference, rule.name = "best epoch";
-      rule.x = {static_cast<double>(epochs[best]->epoch)};
+      rule.x = {static_cast<double>(best->epoch)};
       figure.layers.push_back(rule);
-      const double last = epochs.back()->validation, least = epochs[best]->validation;
+      const EpochRecord& last = *epochs.back();
       figure.caption +=
-          fmt::format(", the validation score is best at epoch {} with {:.4g}", epochs[best]->epoch, least);
-      figure.caption +=
-          3 * (best + 1) > 2 * epochs.size() + 1
-              ? fmt::format(", near the end{}",
-                            best + 1 == epochs.size() ? ": it was still getting better, more epochs may help" : "")
-          : last > least ? ": from there on it got worse, and that epoch is the one kept"
-                         : "";
+          fmt::format("; the validation score is best, {:.4g}, at epoch {}", best->validation, best->epoch);
+      figure.caption += best == &last ? ", the last one: more epochs may help"
+                        : last.validation > 1.02 * best->validation && last.epoch > best->epoch
+                            ? fmt::format(" and ends at {:.4g}: early stopping mattered", last.validation)
+                            : "";
     }
     figure.caption += ".";
     section.parts.emplace_back(std::move(figure));
