@@ -41,6 +41,8 @@ clean:
 setup:
 	@tools/setup
 
-build-%: setup
+# Only what is not for use alone has tests or benchmarks.
+build-%:
+	@tools/setup $(if $(filter release,$*),,test)
 	cmake --preset $* --log-level=NOTICE
 	cmake --build --preset $* -j $(JOBS)

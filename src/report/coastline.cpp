@@ -1,12 +1,12 @@
 #include "report/coastline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
 #include <vector>
+
+#include "report/marks.h"
 
 namespace ick::detail {
 namespace {
@@ -63,12 +63,12 @@ Ring clipped(const Ring& ring, Over over) {
 }  // namespace
 
 std::string land_path(const Scale& x, const Scale& y) {
-  constexpr double kFinest = 2.0;  // degrees
+  constexpr double kFinest = 2.0, kWidest = 500.0;  // degrees
   // The outline runs beside the picture, not along its edge.
   const double beside = 0.02 * (x.span().high - x.span().low);
   const Span east{x.span().low - beside, x.span().high + beside}, north{y.span().low - beside, y.span().high + beside};
   const double extent = std::max(x.span().high - x.span().low, y.span().high - y.span().low);
-  if (!(extent > kFinest) || east.high < -540.0 || east.low > 540.0) return "";
+  if (!(extent > kFinest && extent < kWidest)) return "";
   std::string path;
   for (const double turn : {-360.0, 0.0, 360.0}) {
     if (east.low > 180.0 + turn || east.high < -180.0 + turn) continue;
@@ -78,7 +78,7 @@ std::string land_path(const Scale& x, const Scale& y) {
       ring = clipped(ring, [&](const Place& place) { return place.north - north.low; });
       ring = clipped(ring, [&](const Place& place) { return north.high - place.north; });
       for (std::size_t i = 0; i < ring.size(); ++i) {
-        path += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x(ring[i].east + turn), y(ring[i].north));
+        path += (i == 0 ? "M" : "L") + length_text(x(ring[i].east + turn)) + " " + length_text(y(ring[i].north));
       }
       if (!ring.empty()) path += "Z";
     }

@@ -12,7 +12,7 @@ struct DrawingOptions {
   bool alone = true;  // a file of its own: with its title and its colours; else part of a page, which has these
   bool told = false;  // with the numbers and texts of its marks, for a page's script
   std::size_t most_marks = 4000;  // of a layer: longer ones are thinned
-  std::string mark;               // makes the identifiers of two pictures of one figure different
+  std::string id = "figure";      // of this picture, different from those of all others on its page
 };
 
 std::string draw(const Figure& figure, const DrawingOptions& options);

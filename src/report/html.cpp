@@ -205,22 +205,21 @@ class Writer {
 
   std::string part_of(const Figure& figure, bool half, bool alone) {
     constexpr int kWide = 720, kHalf = 400, kNarrow = 360;
-    Figure named = figure;
-    named.id = unique(figure.id);
-    const auto drawn = [&](int width, const std::string& mark, const std::string& kind) {
+    const std::string id = unique(figure.id);
+    const auto drawn = [&](int width, const std::string& kind) {
       DrawingOptions options;
       options.width = width;
       options.alone = false;
       options.told = kind == "wide";
       options.most_marks = detail_.marks;
-      options.mark = mark;
-      std::string svg = draw(named, options);
+      options.id = id + "-" + kind;
+      std::string svg = draw(figure, options);
       return svg.replace(svg.find("class=\"figure"), 13, "class=\"figure " + kind);
     };
     std::string text =
-        fmt::format("<figure id=\"{}\" class=\"part{}{}\">{}<div class=\"picture\">", named.id, half ? " half" : "",
+        fmt::format("<figure id=\"{}\" class=\"part{}{}\">{}<div class=\"picture\">", id, half ? " half" : "",
                     alone ? " alone" : "", element("h3", figure.title, kTitleLetters));
-    text += drawn(half ? kHalf : kWide, "-wide", "wide") + drawn(kNarrow, "-narrow", "narrow");
+    text += drawn(half ? kHalf : kWide, "wide") + drawn(kNarrow, "narrow");
     text += "</div><figcaption>" + element("span", figure.caption, kCaptionLetters);
     const std::string note = thinning_note(figure, detail_.marks);
     if (!note.empty()) text += "<span class=\"small\">" + note + "</span>";
@@ -282,9 +281,12 @@ std::string html_of(const Page& page) {
   constexpr std::size_t kMostBytes = 2'900'000;
   detail::Detail detail;
   std::string text = detail::Writer(page, detail).whole();
-  for (int tries = 0; text.size() > kMostBytes && tries < 10; ++tries) {
-    detail = {std::max<std::size_t>(detail.marks / 2, 50), std::max<std::size_t>(detail.rows / 2, 20),
-              std::max<std::size_t>(detail.letters / 2, 200)};
+  for (int tries = 0; text.size() > kMostBytes && tries < 12; ++tries) {
+    const double part = std::min(0.8, 0.9 * kMostBytes / static_cast<double>(text.size()));
+    const auto less = [&](std::size_t count, std::size_t least) {
+      return std::max(static_cast<std::size_t>(part * static_cast<double>(count)), least);
+    };
+    detail = {less(detail.marks, 50), less(detail.rows, 20), less(detail.letters, 160)};
     text = detail::Writer(page, detail).whole();
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "report/boxes.h"
@@ -118,14 +119,14 @@ struct Shade {
   }
   // Ten digits: days to a hundredth of a second.
   static double rounded(double value) {
-    return std::isfinite(value) ? std::stod(fmt::format("{:.10g}", value)) : value;
+    return std::isfinite(value) ? std::strtod(fmt::format("{:.10g}", value).c_str(), nullptr) : value;
   }
 
-  std::string text(const std::string& paint, bool told) const {
+  std::string text(const std::string& paint) const {
     std::string attributes = paint;
     const std::pair<const char*, const Json*> columns[] = {{"at", &places}, {"value", &values}, {"text", &texts}};
     for (const auto& [name, column] : columns) {
-      if (told && !column->empty()) attributes += fmt::format(" data-{}=\"{}\"", name, escaped(column->dump()));
+      if (!column->empty()) attributes += fmt::format(" data-{}=\"{}\"", name, escaped(column->dump()));
     }
     return "<path" + attributes + " d=\"" + path + "\"/>";
   }
@@ -135,9 +136,9 @@ std::string line_text(const PlotLayer& layer, const Places& at, bool told) {
   Shade line;
   line.path = line_path(at);
   for (std::size_t i = 0; i < at.count; ++i) {
-    if (all_finite({at.x[i], at.y[i]})) line.tell(layer, i, layer.x[i], layer.y[i]);
+    if (told && all_finite({at.x[i], at.y[i]})) line.tell(layer, i, layer.x[i], layer.y[i]);
   }
-  return line.path.empty() ? "" : line.text("", told);
+  return line.path.empty() ? "" : line.text("");
 }
 
 // Where a mark is said to be: a bar at its end, a cell at its middle.
@@ -160,6 +161,7 @@ std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame&
     const double part = valued ? (layer.value[i] - span.low) / (span.high - span.low) : 0.0;
     Shade& shade = shades[valued ? static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kShades)) : -1];
     shade.path += paths[i];
+    if (!told) continue;
     const auto [x, y] = said_place(figure, layer, i);
     shade.tell(layer, i, x, y);
   }
@@ -172,7 +174,7 @@ std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame&
   const char* attribute = layer.mark == Mark::cells ? "fill" : "stroke";
   for (const auto& [index, shade] : shades) {
     const std::string colour = value_colour(figure, span, span.low + index * (span.high - span.low) / kShades);
-    text += shade.text(index < 0 ? "" : fmt::format(" {}=\"{}\"", attribute, colour), told);
+    text += shade.text(index < 0 ? "" : fmt::format(" {}=\"{}\"", attribute, colour));
   }
   return text;
 }

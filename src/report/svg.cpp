@@ -187,7 +187,7 @@ std::string identifier(const std::string& text) {
 std::string draw(const Figure& whole, const DrawingOptions& options) {
   const Figure figure = thinned(whole, options.most_marks);
   const Frame frame = frame_of(figure, options.width, options.alone);
-  const std::string id = identifier(figure.id) + options.mark;
+  const std::string id = options.id;
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure{}\" viewBox=\"0 0 {} {}\" role=\"img\" "
       "aria-labelledby=\"{}-title {}-text\"",
@@ -216,6 +216,7 @@ std::string draw(const Figure& whole, const DrawingOptions& options) {
 std::string svg_of(const Figure& figure, int width) {
   detail::DrawingOptions options;
   options.width = std::clamp(width, 200, 4000);
+  options.id = detail::identifier(figure.id);
   return detail::draw(figure, options);
 }
 

@@ -69,7 +69,7 @@ std::string table_lines(const TextTable& table, std::size_t width) {
       const std::string room = spaces(widths[column] - std::min(widths[column], column_count(cell)));
       row += spaces(kBetween) + (numbers[column] ? room + cell : cell + room);
     }
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
+    text += cut_to_columns(row.substr(0, row.find_last_not_of(' ') + 1), width) + "\n";
   }
   if (shown < table.rows.size()) text += spaces(kBetween) + std::to_string(table.rows.size() - shown) + " more rows\n";
   return text;

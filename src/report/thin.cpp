@@ -49,13 +49,20 @@ std::vector<std::size_t> kept_of_marks(std::size_t count, std::size_t most) {
 }
 
 template <class Value>
-void keep(std::vector<Value>& values, const std::vector<std::size_t>& kept) {
-  if (values.empty()) return;
+std::vector<Value> some_of(const std::vector<Value>& values, const std::vector<std::size_t>& kept) {
   std::vector<Value> some;
   for (const std::size_t i : kept) {
     if (i < values.size()) some.push_back(values[i]);
   }
-  values = std::move(some);
+  return some;
+}
+
+PlotLayer thinned_layer(const PlotLayer& layer, std::size_t most) {
+  if (marks_of(layer) <= most) return layer;
+  const auto kept = is_run(layer) ? kept_of_run(layer, most) : kept_of_marks(marks_of(layer), most);
+  const auto some = [&](const auto& values) { return some_of(values, kept); };
+  return {layer.mark,     layer.tone,     layer.name,        some(layer.x),   some(layer.y),
+          some(layer.x2), some(layer.y2), some(layer.value), some(layer.text)};
 }
 
 std::string grouped(std::size_t count) {
@@ -67,13 +74,9 @@ std::string grouped(std::size_t count) {
 }  // namespace
 
 Figure thinned(const Figure& figure, std::size_t most) {
-  Figure result = figure;
-  for (PlotLayer& layer : result.layers) {
-    if (marks_of(layer) <= most) continue;
-    const auto kept = is_run(layer) ? kept_of_run(layer, most) : kept_of_marks(marks_of(layer), most);
-    for (auto* values : {&layer.x, &layer.y, &layer.x2, &layer.y2, &layer.value}) keep(*values, kept);
-    keep(layer.text, kept);
-  }
+  Figure result{figure.id, figure.title,  figure.caption,   figure.x,      figure.y,   figure.colour,
+                {},        figure.aspect, figure.coastline, figure.square, figure.zoom};
+  for (const PlotLayer& layer : figure.layers) result.layers.push_back(thinned_layer(layer, most));
   return result;
 }
 
