@@ -123,7 +123,9 @@ Figure blocks_figure(const Examined& all, const std::vector<BlockCoverage>& bloc
     const auto n = static_cast<double>(blocks[b].rows);
     const double share = static_cast<double>(blocks[b].inside) / n;
     const double error = 2.0 * std::sqrt(std::max(share * (1.0 - share), 0.25 / n) / n);
-    figure.y.levels.push_back(fmt::format("{} ({})", short_text(blocks[b].name, 34), rows_count(blocks[b].rows)));
+    figure.y.levels.push_back(short_text(blocks[b].name, 34));
+    points.text.push_back(
+        fmt::format("{}: {:.1f}% of {}", short_text(blocks[b].name), 100.0 * share, rows_count(blocks[b].rows)));
     points.x.push_back(share), points.y.push_back(static_cast<double>(b));
     place.push_back(static_cast<double>(b)), low.push_back(std::max(0.0, share - error));
     high.push_back(std::min(1.0, share + error));
@@ -186,12 +188,13 @@ std::vector<BlockCoverage> by_distance(const Examined& all, const std::vector<st
   if (far.empty()) return {};
   const double nearest = quantile_of(far, 0.0), farthest = quantile_of(far, 1.0);
   if (!(farthest > nearest) || !(farthest > 0.0)) return {};
+  const char* const unit = all.where.north.empty() ? " d" : all.where.sphere ? " km" : "";
   std::vector<BlockCoverage> blocks;
   constexpr int kBins = 6;
   for (int b = 0; b < kBins; ++b) {
     const double low = quantile_of(far, static_cast<double>(b) / kBins);
     const double high = quantile_of(far, static_cast<double>(b + 1) / kBins);
-    BlockCoverage block{fmt::format("{:.3g} to {:.3g}", low, high), 0, 0};
+    BlockCoverage block{fmt::format("{:.3g} to {:.3g}{}", low, high, unit), 0, 0};
     for (std::size_t k = 0; k < far.size(); ++k) {
       const bool last = b == kBins - 1 && far[k] == high;
       if (far[k] < low || (far[k] >= high && !last)) continue;
@@ -215,14 +218,16 @@ std::optional<Section> calibration_section(const Examined& all) {
   const std::vector<std::string> columns = blocks_by(all);
   std::vector<BlockCoverage> blocks;
   for (const Block& each : blocks_of(*all.table, columns, rows)) {
-    BlockCoverage block{each.name, std::ssize(each.rows), 0};
+    const std::string before = columns.size() == 1 ? columns[0] + " " : "";  // the axis says it
+    const bool repeats = !before.empty() && each.name.starts_with(before);
+    BlockCoverage block{repeats ? each.name.substr(before.size()) : each.name, std::ssize(each.rows), 0};
     for (const std::int64_t row : each.rows) block.inside += all.evaluation.inside[static_cast<std::size_t>(row)];
     blocks.push_back(block);
   }
   if (blocks.size() > 1) {
-    section.parts.emplace_back(
-        blocks_figure(all, blocks, "coverage-blocks", "Coverage by block", "",
-                      "Intervals that hold on average may fail in one season, region or group."));
+    section.parts.emplace_back(blocks_figure(
+        all, blocks, "coverage-blocks", "Coverage by block", columns.size() == 1 ? short_text(columns[0]) : "",
+        "Intervals that hold on average may fail in one season, region or group."));
   }
   std::string what;
   if (const std::vector<BlockCoverage> far = by_distance(all, rows, what); !far.empty()) {

@@ -18,7 +18,7 @@ constexpr std::int64_t kRows = 600, kDeals = 3, kMostCurves = 6;
 std::optional<Figure> shares_figure(const Examined& all) {
   const std::vector<TermShare> shares =
       all.fit.term_shares.empty() && all.has_numbers() ? term_shares(all.model, *all.table) : all.fit.term_shares;
-  if (shares.empty()) return std::nullopt;
+  if (shares.size() < 2) return std::nullopt;  // one term says it all
   Figure figure;
   figure.id = "terms", figure.title = "What each term says";
   figure.x.title = "share of the variance of " + short_text(all.model.component_scale());
@@ -105,11 +105,10 @@ Figure effect_figure(const Examined& all, const Effect& effect) {
                          : "Average prediction over rows",
       *low, at_low, *high, at_high);
   if (effect.levels.empty() && std::isfinite(effect.lower[0])) {
-    const std::size_t a = static_cast<std::size_t>(low - effect.mean.begin()),
-                      b = static_cast<std::size_t>(high - effect.mean.begin());
-    figure.caption += effect.upper[a] < effect.lower[b]
-                          ? " The bands at these two ends do not overlap: the effect is sure."
-                          : " The bands overlap: it may be none.";
+    const double surely_high = *std::max_element(effect.lower.begin(), effect.lower.end());
+    const double surely_low = *std::min_element(effect.upper.begin(), effect.upper.end());
+    figure.caption += surely_high > surely_low ? " No level line fits into the band: there is an effect."
+                                               : " A level line fits into the band: there may be none.";
   }
   return figure;
 }

@@ -21,7 +21,7 @@ std::optional<Section> exact_section(const Examined& all) {
   const Comparison& c = check.comparison;
   Section section{"exact", "Against the exact Gaussian process", {}};
   TextTable table;
-  table.id = "exact", table.header = {"", ""};
+  table.id = "exact", table.header = {"quantity", "value"};
   table.caption = fmt::format(
       "The {} beside the process without features and without networks, with the same kernels' parameters, given {} "
       "training rows{} and compared at {} {}.{}",

@@ -129,7 +129,7 @@ std::vector<Remark> warnings(const Examined& all) {
 
 TextTable headline_table(const Examined& all) {
   TextTable table;
-  table.id = "headline", table.header = {"", ""};
+  table.id = "headline", table.header = {"score", "value"};
   const auto add = [&](const std::string& name, Entry entry) {
     if (entry.value) table.rows.push_back({words_entry(name), std::move(entry)});
   };

@@ -10,7 +10,7 @@ namespace {
 
 TextTable data_table(const Examined& all) {
   TextTable table;
-  table.id = "data", table.header = {"", ""};
+  table.id = "data", table.header = {"what", "text"};
   table.caption = "What it was learned from, and by what.";
   const auto add = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({words_entry(name), words_entry(value)});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 
 #include "ick/base/seed.h"
@@ -40,16 +39,6 @@ std::vector<std::size_t> order_of(const SeriesRows& rows) {
 
 double chi_squared_tail(double x, double degrees) {
   return x <= 0.0 ? 1.0 : std::max(0.0, 1.0 - lower_gamma(0.5 * degrees, 0.5 * x));
-}
-
-double usual_step(const SeriesRows& rows) {
-  const std::vector<std::size_t> order = order_of(rows);
-  std::vector<double> steps;
-  for (std::size_t k = 1; k < order.size(); ++k) {
-    const std::size_t a = order[k - 1], b = order[k];
-    if (rows.series[a] == rows.series[b] && rows.time[b] > rows.time[a]) steps.push_back(rows.time[b] - rows.time[a]);
-  }
-  return steps.empty() ? 0.0 : quantile_of(std::move(steps), 0.5);
 }
 
 Autocorrelation autocorrelation_of(const SeriesRows& rows, double step, std::int64_t lags, std::int64_t tested) {
@@ -109,40 +98,6 @@ double quantile_of(std::vector<double> values, double p) {
   const auto low = static_cast<std::size_t>(place);
   const std::size_t high = std::min(low + 1, values.size() - 1);
   return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
-std::vector<double> eigenvalues_of(std::vector<std::vector<double>> a) {
-  const std::size_t n = a.size();
-  for (int sweep = 0; sweep < 60; ++sweep) {
-    double off = 0.0, all = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        all += a[i][j] * a[i][j];
-        if (i != j) off += a[i][j] * a[i][j];
-      }
-    }
-    if (off <= 1e-28 * all) break;
-    for (std::size_t p = 0; p + 1 < n; ++p) {
-      for (std::size_t q = p + 1; q < n; ++q) {
-        if (a[p][q] == 0.0) continue;
-        const double theta = 0.5 * (a[q][q] - a[p][p]) / a[p][q];
-        const double t = (theta < 0.0 ? -1.0 : 1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1.0));
-        const double c = 1.0 / std::sqrt(t * t + 1.0), s = t * c;
-        for (std::size_t k = 0; k < n; ++k) {
-          const double kp = a[k][p], kq = a[k][q];
-          a[k][p] = c * kp - s * kq, a[k][q] = s * kp + c * kq;
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-          const double pk = a[p][k], qk = a[q][k];
-          a[p][k] = c * pk - s * qk, a[q][k] = s * pk + c * qk;
-        }
-      }
-    }
-  }
-  std::vector<double> values;
-  for (std::size_t i = 0; i < n; ++i) values.push_back(a[i][i]);
-  std::sort(values.begin(), values.end(), std::greater<>());
-  return values;
 }
 
 std::vector<std::int64_t> some_rows_of(std::int64_t rows, std::int64_t most, std::uint64_t seed) {

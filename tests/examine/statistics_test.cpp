@@ -107,14 +107,6 @@ TEST(Residuals, LjungBoxOfNoiseIsSmallAsOftenAsItSays) {
   EXPECT_NEAR(below / static_cast<double>(kTimes), 0.05, 3.0 * std::sqrt(0.05 * 0.95 / kTimes));
 }
 
-TEST(Residuals, UsualStepIsTheMedianWithinSeries) {
-  SeriesRows rows;
-  rows.series = {0, 1, 0, 0, 1, 0};
-  rows.time = {5.0, 0.0, 1.0, 2.0, 100.0, 9.0};
-  rows.value.assign(6, 0.0);
-  EXPECT_EQ(usual_step(rows), 3.5);  // 1, 3, 4, 100
-}
-
 PlacedRows some_places(int count, bool sphere, std::uint64_t seed) {
   Random random(seed);
   PlacedRows rows;
@@ -202,17 +194,6 @@ TEST(Places, MeansOfPlacesAreThoseOfTheirRows) {
   const PlacedRows means = means_of_places(rows);
   EXPECT_EQ(means.north, (std::vector<double>{1, 2}));
   EXPECT_EQ(means.value, (std::vector<double>{3.5, 10}));
-}
-
-TEST(Numbers, EigenvaluesAreThoseOfNumpy) {
-  std::vector<std::vector<double>> matrix(6, std::vector<double>(6, 0.0));
-  for (const Golden& each : golden("eigen")) {
-    matrix[static_cast<std::size_t>(each.first)][static_cast<std::size_t>(each.second)] = each.value;
-  }
-  const std::vector<double> found = eigenvalues_of(matrix);
-  const std::vector<Golden> known = golden("eigenvalue");
-  ASSERT_EQ(known.size(), 6u);
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(found[i], known[i].value, 1e-12);
 }
 
 TEST(Numbers, BinsHoldMeansOfEquallyManyRows) {

@@ -7,7 +7,6 @@ Run in this folder:  /usr/bin/python3 residuals.py > residuals.csv     (numpy an
   series    t, v -> one value of the series; rows of one series in order
   ljung     lags, 0 -> Q of Ljung and Box, by their formula with the usual autocorrelations
   ljung_p   lags, 0 -> its p
-  eigen     i, j -> entry of a symmetric matrix; eigenvalue: i, 0 -> its eigenvalues, the largest first
 """
 
 import numpy as np
@@ -37,10 +36,3 @@ for lags in (1, 5, 10):
     q = n * (n + 2) * sum(r[k - 1] ** 2 / (n - k) for k in range(1, lags + 1))
     row("ljung", lags, 0, q)
     row("ljung_p", lags, 0, stats.chi2.sf(q, lags))
-a = random.normal(size=(6, 6))
-a = a + a.T
-for i in range(6):
-    for j in range(6):
-        row("eigen", i, j, a[i, j])
-for i, each in enumerate(sorted(np.linalg.eigvalsh(a), reverse=True)):
-    row("eigenvalue", i, 0, each)

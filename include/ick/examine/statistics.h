@@ -29,9 +29,6 @@ struct Autocorrelation {
 };
 Autocorrelation autocorrelation_of(const SeriesRows& rows, double step, std::int64_t lags, std::int64_t tested);
 
-// The median of the steps from one time of a series to the next one; 0 where there are none.
-double usual_step(const SeriesRows& rows);
-
 // Values at places; `group` (may be empty): only pairs of one group count, as of one instant.
 struct PlacedRows {
   bool sphere = false;  // degrees of latitude and longitude, distances in km; else the plane
@@ -71,9 +68,6 @@ BinnedMeans binned_means(std::span<const double> x, std::span<const double> y, s
 
 // Of a sample in any order, between its two nearest values (type 7); not a number of none.
 double quantile_of(std::vector<double> values, double p);
-
-// Eigenvalues of a symmetric matrix, the largest first, by Jacobi's rotations.
-std::vector<double> eigenvalues_of(std::vector<std::vector<double>> matrix);
 
 // `most` of the rows 0 .. rows - 1, drawn with a seed, in order; all where there are no more.
 std::vector<std::int64_t> some_rows_of(std::int64_t rows, std::int64_t most, std::uint64_t seed);
