@@ -69,18 +69,18 @@ Figure pit_figure(const Examined& all) {
   even.mark = Mark::rule, even.tone = Tone::reference, even.name = "right distribution";
   even.y = {1.0 / static_cast<double>(pit.size())};
   figure.layers = {bars, even};
-  const double ends = pit.front() + pit.back(), middle = pit[4] + pit[5];
   double above = 0.0;
   for (std::size_t k = pit.size() / 2; k < pit.size(); ++k) above += pit[k];
+  const double bowl = pit.front() + pit.back() - 0.2, hill = pit[4] + pit[5] - 0.2, slope = above - 0.5;
   const double error = 2.0 * std::sqrt(0.2 * 0.8 / static_cast<double>(all.evaluation.scores.rows));
   std::string shape = "the bars are even, as they should be";
-  if (ends > 0.2 + error && middle < 0.2) {
-    shape = "more at both ends than in the middle: the distribution is too narrow";
-  } else if (middle > 0.2 + error) {
-    shape = "more in the middle: the distribution is too wide, or has lighter tails than it says";
-  } else if (std::abs(above - 0.5) > 1.25 * error) {
+  if (std::abs(slope) > 1.25 * error && std::abs(slope) > std::max(bowl, hill)) {
     shape = fmt::format("{:.0f}% of the observations lie above their predicted median: predictions are too {}",
-                        100.0 * above, above > 0.5 ? "low" : "high");
+                        100.0 * above, slope > 0.0 ? "low" : "high");
+  } else if (bowl > error) {
+    shape = "more at both ends than in the middle: the distribution is too narrow";
+  } else if (hill > error) {
+    shape = "more in the middle: the distribution is too wide, or has lighter tails than it says";
   }
   figure.caption =
       "Each tenth of the predicted distribution should hold a tenth of the observations (before calibration of the "
@@ -93,6 +93,12 @@ struct BlockCoverage {
   std::string name;
   std::int64_t rows = 0, inside = 0;
 };
+
+// Without seconds that are all zero.
+std::string short_times(std::string text) {
+  for (std::size_t at = 0; (at = text.find(":00Z")) != std::string::npos;) text.erase(at, 4);
+  return text;
+}
 
 // In which columns rows go together: those that were set apart together, else time or place.
 std::vector<std::string> blocks_by(const Examined& all) {
@@ -219,8 +225,8 @@ std::optional<Section> calibration_section(const Examined& all) {
   std::vector<BlockCoverage> blocks;
   for (const Block& each : blocks_of(*all.table, columns, rows)) {
     const std::string before = columns.size() == 1 ? columns[0] + " " : "";  // the axis says it
-    const bool repeats = !before.empty() && each.name.starts_with(before);
-    BlockCoverage block{repeats ? each.name.substr(before.size()) : each.name, std::ssize(each.rows), 0};
+    BlockCoverage block{short_times(each.name.starts_with(before) ? each.name.substr(before.size()) : each.name),
+                        std::ssize(each.rows), 0};
     for (const std::int64_t row : each.rows) block.inside += all.evaluation.inside[static_cast<std::size_t>(row)];
     blocks.push_back(block);
   }

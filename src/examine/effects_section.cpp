@@ -179,7 +179,7 @@ std::optional<Section> effects_section(const Examined& all) {
   }
   if (all.classes() || all.model.reads_images()) return section;
   EffectOptions options;
-  options.points = 16, options.rows = 60, options.draws = 60, options.level = 0.9, options.seed = all.options.seed;
+  options.rows = 60, options.draws = 60, options.level = 0.9, options.seed = all.options.seed;
   const Table some = select_rows(
       *all.table, some_rows_of(all.table->rows, 10 * kRows, seed_for(all.options.seed, "effects of a report")));
   std::int64_t drawn = 0;
@@ -188,6 +188,7 @@ std::optional<Section> effects_section(const Examined& all) {
     if (info.type == ColumnType::text || info.levels.size() > 40) continue;
     if (++drawn > kMostCurves) break;
     try {
+      options.points = info.type == ColumnType::time ? 48 : 16;
       section.parts.emplace_back(effect_figure(all, effect_of(all.model, some, column, options)));
     } catch (const DataError&) {  // one value only
     }

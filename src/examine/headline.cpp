@@ -47,10 +47,10 @@ std::string verdict_text(const Examined& all) {
   if (all.classes()) {
     const ClassScores& s = all.evaluation.class_scores;
     text = fmt::format("It tells the class of {:.1f}% of {}, with a log loss of {:.4g}", 100.0 * s.accuracy,
-                       rows_count(s.rows), s.log_loss);
+                       all.rows_text(), s.log_loss);
     if (other != nullptr) {
-      text += fmt::format("; {} has {:.4g}", other->name, other->class_scores.log_loss);
-      if (other->class_scores.log_loss <= s.log_loss) text += " and is no worse";
+      text += fmt::format("; {} have {:.4g}{}", other->name, other->class_scores.log_loss,
+                          other->class_scores.log_loss <= s.log_loss ? ", which is no worse" : "");
     }
     return text + ".";
   }

@@ -104,7 +104,7 @@ Figure matrix_figure(const KernelMatrix& matrix) {
   return figure;
 }
 
-Figure spectrum_figure(const KernelMatrix& matrix) {
+Figure spectrum_figure(const KernelMatrix& matrix, bool by_neighbours) {
   Figure figure;
   figure.id = "kernel-eigenvalues-" + matrix.term;
   figure.title = fmt::format("{}: eigenvalues", matrix.term);
@@ -132,10 +132,10 @@ Figure spectrum_figure(const KernelMatrix& matrix) {
       "of {} directions have 99% of the variance at these rows.",
       enough, matrix.eigenvalues.size());
   if (!matrix.feature_eigenvalues.empty()) {
-    figure.caption += fmt::format(
-        " The model's features carry {:.1f}% of it: where their curve leaves the kernel's, "
-        "detail is lost.",
-        100.0 * matrix.carried);
+    const char* const rest = matrix.carried > 0.99 ? "they are enough"
+                             : by_neighbours       ? "neighbouring rows carry the rest"
+                                                   : "what is beyond their curve is lost, and more would help";
+    figure.caption += fmt::format(" The model's features carry {:.1f}% of it: {}.", 100.0 * matrix.carried, rest);
   }
   return figure;
 }
@@ -175,7 +175,7 @@ std::optional<Section> kernels_section(const Examined& all) {
   const std::vector<KernelMatrix> matrices = all.model.kernel_matrices(rows, kMatrixRows);
   for (std::size_t k = 0; k < std::min(matrices.size(), kMostMatrices); ++k) {
     section.parts.emplace_back(matrix_figure(matrices[k]));
-    section.parts.emplace_back(spectrum_figure(matrices[k]));
+    section.parts.emplace_back(spectrum_figure(matrices[k], all.fit.options.posterior == "neighbours"));
   }
   return section;
 }

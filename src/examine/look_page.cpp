@@ -16,16 +16,20 @@ std::string cell_text(double value, ColumnType type) {
   return type == ColumnType::time ? time_text(value) : fmt::format("{:.4g}", value);
 }
 
+std::string type_and_role(const ColumnLook& column) {
+  const std::string type(column_type_name(column.type)), role(column_role_name(column.role));
+  return type == role ? type : type + ", " + role;
+}
+
 TextTable columns_table(const TableLook& look) {
   TextTable table;
   table.id = "columns";
-  table.header = {"column", "type", "role", "missing", "different values", "least", "median", "largest", "note"};
+  table.header = {"column", "type, role", "missing", "different values", "least", "median", "largest", "note"};
   table.caption = "The columns, and what each could be to a formula.";
   for (std::size_t c = 0; c < std::min(look.columns.size(), kMostListed); ++c) {
     const ColumnLook& column = look.columns[c];
     std::vector<Entry>& row = table.rows.emplace_back();
-    row = {words_entry(short_text(column.name, 60)), words_entry(std::string(column_type_name(column.type))),
-           words_entry(std::string(column_role_name(column.role))),
+    row = {words_entry(short_text(column.name, 60)), words_entry(type_and_role(column)),
            share_entry(static_cast<double>(column.missing) / static_cast<double>(look.rows)),
            count_entry(column.distinct)};
     for (const double ValueRange::*part : {&ValueRange::low, &ValueRange::median, &ValueRange::high}) {
@@ -229,7 +233,8 @@ Page report_of(const TableLook& look, const Table& table, const ReportOptions& o
   page.title = options.data.empty() ? "A table" : options.data;
   page.subtitle = fmt::format("{}, {} columns", rows_count(look.rows), look.columns.size());
   std::int64_t with_gaps = std::ranges::count_if(look.columns, [](const ColumnLook& c) { return c.missing > 0; });
-  page.verdict = fmt::format("{} of {} columns have missing values", with_gaps, look.columns.size());
+  page.verdict = with_gaps == 0 ? "No column has missing values"
+                                : fmt::format("{} of {} columns have missing values", with_gaps, look.columns.size());
   if (!look.times.empty()) {
     const TimeLook& time = look.times[0];
     page.verdict += fmt::format("; times from {} to {}, {} apart as a rule", time_text(time.low), time_text(time.high),

@@ -104,8 +104,7 @@ std::optional<Section> map_section(const Examined& all) {
   residual.colour.low = -end, residual.colour.high = end, residual.colour.middle = 0.0;
   residual.caption = fmt::format(
       "Regions of one colour are what the model has not learned about places; a single place that stands out may be a "
-      "faulty sensor. The mean residual of a place has an sd of {:.3g}, and the largest, {:+.3g}, is at {}; section "
-      "\"What is left over\" tests whether near places have alike ones.{}",
+      "faulty sensor. The mean residual of a place has an sd of {:.3g}, and the largest, {:+.3g}, is at {}.{}",
       sd_of(rest.value), most, place_text(all, rest, static_cast<std::size_t>(where)), thinned_text(rest));
   section.parts.emplace_back(std::move(residual));
   return section;

@@ -125,7 +125,8 @@ std::vector<ScoredModel> baselines_of(const StoredModel& stored, const Table& tr
   std::vector<ScoredModel> found;
   constexpr std::int64_t kMostRows = 20'000;
   const Table some = select_rows(training, some_rows_of(training.rows, kMostRows, stored.report.options.seed));
-  std::vector<std::pair<std::string, std::string>> wanted = {{"mean", "the mean"}};
+  std::vector<std::pair<std::string, std::string>> wanted = {
+      {"mean", stored.model->classes().empty() ? "the mean" : "the shares of the classes"}};
   if (!where.time.empty()) wanted.emplace_back("seasonal", "the seasonal mean");
   for (const auto& [name, text] : wanted) {
     if (stored.report.options.model == name) continue;

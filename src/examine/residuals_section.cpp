@@ -59,6 +59,11 @@ std::optional<Figure> autocorrelation_figure(const Examined& all, const std::vec
       : first > 0.0 ? "errors last. A kernel on time of that reach, or a lagged column, could predict a part of them "
                       "where the last values are known."
                     : "errors alternate.";
+  const double far = found.value.back();
+  if (found.value.size() >= 10 && all.where.names.size() > 1 && far > 0.2) {
+    figure.caption += fmt::format(
+        " It is still {:.2f} at the last lag: series have levels of their own that the model does not know.", far);
+  }
   return figure;
 }
 
@@ -155,12 +160,10 @@ Figure sizes_figure(const Examined& all, const std::vector<std::int64_t>& rows) 
   const auto n = static_cast<double>(rows.size());
   figure.caption = fmt::format(
       "Bars should follow the curve; more far out are outliers, or a likelihood with too light tails. Here {} of {} "
-      "lie "
-      "beyond three sd, where {:.1f} are expected{}",
+      "lie beyond three sd, where {:.1f} are expected{}",
       far, rows_count(std::ssize(rows)), 0.0027 * n,
-      static_cast<double>(far) > 0.0027 * n + 3.0 * std::sqrt(0.0027 * n) + 1.0
-          ? ": tails are heavier than predicted (likelihood student knows such)."
-          : ".");
+      static_cast<double>(far) > 0.0027 * n + 3.0 * std::sqrt(0.0027 * n) + 1.0 ? ": tails are heavier than predicted."
+                                                                                : ".");
   return figure;
 }
 

@@ -51,7 +51,7 @@ MODELS = {  # table, formula, further words
     "forest": ("table.csv", "y ~ mlp(x, z, date)", [*HOLDOUT, "--model", "forest"]),
     "positive": ("table.csv", "log(y) ~ rbf(x) * periodic(date, period=7d)", []),
     "stations": ("stations.csv", "pm ~ mlp(wind) + categorical(station) + rbf(date)", ["--holdout", "last=25%"]),
-    "hostile": ("table.csv", f'y ~ mlp(x, "{HOSTILE}", "\u202ename, \'of\' & ""col""")', HOLDOUT),
+    "hostile": ("table.csv", "y ~ mlp(.)", HOLDOUT),
 }
 SECTIONS = {
     "numbers": {"scores", "predicted-and-observed", "time", "map", "calibration", "effects", "kernels", "residuals",
@@ -61,6 +61,7 @@ SECTIONS = {
     "forest": {"scores", "predicted-and-observed", "time", "calibration", "effects", "residuals", "settings"},
     "positive": {"scores", "predicted-and-observed", "time", "kernels", "residuals", "settings"},
     "stations": {"scores", "predicted-and-observed", "time", "calibration", "effects", "kernels", "settings"},
+    "hostile": {"scores", "predicted-and-observed", "calibration", "effects", "residuals", "learning", "settings"},
 }
 
 
@@ -79,9 +80,8 @@ class Report(FolderCase):
         (cls.folder / "stations.csv").write_text(station_table())
         without = [{key: value for key, value in row.items() if key not in ("y", "cases", "kind")} for row in rows(60)]
         (cls.folder / "no_target.csv").write_text(csv_text(without))
-        cls.fitted = {name: model for name, model in MODELS.items() if name != "hostile"}
-        side_by_side(cls.fit, cls.fitted)
-        cls.pages = dict(zip(cls.fitted, side_by_side(cls.report, cls.fitted)))
+        side_by_side(cls.fit, MODELS)
+        cls.pages = dict(zip(MODELS, side_by_side(cls.report, MODELS)))
 
     @classmethod
     def fit(cls, name):
@@ -123,7 +123,7 @@ class Report(FolderCase):
         row = dict(zip(scores["header"], scores["rows"][0]))
         for name, key in (("rmse", "rmse"), ("nlpd", "nlpd"), ("R2", "r2")):
             self.assertAlmostEqual(row[name]["value"], kept[key], delta=1e-4 * (1 + abs(kept[key])))
-        self.assertIn("the mean", [row[0]["text"] for row in scores["rows"]])
+        self.assertIn("the mean", [row[0] for row in scores["rows"]])
 
     def test_pages_open_without_a_word_and_ask_for_nothing(self):
         with Browser() as browser:
@@ -173,17 +173,16 @@ class Report(FolderCase):
         self.assertTrue(all(re.match(r"s\d, ", each) for each in titles), titles)
 
     def test_names_and_cells_are_text(self):
-        table, _, words = MODELS["hostile"]
-        self.run_ick("look", table, "y", "--report", "hostile.html")
-        page = (self.folder / "hostile.html").read_text()
-        self.assertNotIn(HOSTILE, page)
-        self.assertIn(html.escape(HOSTILE, quote=False), page.replace("&#39;", "'"))
+        self.run_ick("look", "table.csv", "y", "--report", "hostile.html")
+        for name in ("hostile.html", "hostile.report.html"):
+            page = (self.folder / name).read_text()
+            self.assertNotIn(HOSTILE, page)
+            self.assertIn(html.escape(HOSTILE, quote=False), page)
         with Browser() as browser:
             opened = browser.open(self.folder / "hostile.html")
             self.assertEqual((opened.console, opened.requests), ([], []))
 
     def test_other_commands_write_one(self):
-        quick = QUICK + ["--progress", "none"]
         for words in (["fit", "table.csv", "y ~ rbf(x)", "--out", "again.model", *HOLDOUT, "--progress", "none"],
                       ["cv", "table.csv", "y ~ rbf(x)", "--folds", "3", "--progress", "none"],
                       ["compare", "table.csv", "y ~ rbf(x)", "y ~ linear(x)", "--with", "mean", "--folds", "3",
@@ -192,7 +191,6 @@ class Report(FolderCase):
             self.run_ick(*words, "--report", f"{words[0]}.html")
             page = json.loads((self.folder / f"{words[0]}.json").read_text())
             self.assertGreaterEqual(len(page["sections"]), 2, words[0])
-        del quick
         with Browser() as browser:
             for name in ("fit", "cv", "compare", "look"):
                 opened = browser.open(self.folder / f"{name}.html")
