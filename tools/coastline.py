@@ -49,6 +49,16 @@ def rings_of(topology):
                 yield points
 
 
+def unwrapped(ring):
+    """Without jumps from 180 to -180 degrees. What runs around the earth is land as far as the south pole."""
+    points, turn = [ring[0]], 0
+    for before, after in zip(ring, ring[1:]):
+        turn -= 360 * round((after[0] - before[0]) / 360)
+        points.append([after[0] + turn, after[1]])
+    first, last = points[0][0], points[-1][0]
+    return points + [[last, -90], [first, -90]] if abs(last - first) > 300 else points
+
+
 def encoded(ring):
     """Steps on the grid, without those that go nowhere."""
     numbers, last = [], None
@@ -62,7 +72,7 @@ def encoded(ring):
 
 def main():
     with open(sys.argv[1]) as file:
-        rings = [ring for ring in map(encoded, rings_of(json.load(file))) if ring.count(" ") >= 6]
+        rings = [ring for ring in map(encoded, map(unwrapped, rings_of(json.load(file)))) if ring.count(" ") >= 6]
     words, line, lines = " ".join(rings).split(" "), "", []
     for word in words:
         if len(line) + len(word) >= WIDTH - 4:

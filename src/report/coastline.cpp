@@ -71,7 +71,6 @@ std::string land_path(const Scale& x, const Scale& y) {
   if (!(extent > kFinest && extent < kWidest)) return "";
   std::string path;
   for (const double turn : {-360.0, 0.0, 360.0}) {
-    if (east.low > 180.0 + turn || east.high < -180.0 + turn) continue;
     for (const Ring& whole : land_rings()) {
       Ring ring = clipped(whole, [&](const Place& place) { return place.east + turn - east.low; });
       ring = clipped(ring, [&](const Place& place) { return east.high - place.east - turn; });

@@ -53,7 +53,7 @@ double true_aspect(const Figure& figure, Span& x, Span& y) {
   }
   const double ratio = unit_ratio(figure, y);
   const double wide = x.high - x.low, high = (y.high - y.low) * ratio;
-  const double aspect = std::clamp(wide / high, 0.75, 2.2);
+  const double aspect = std::clamp(wide / high, 0.75, 2.8);
   if (wide / high < aspect) widen(x, high * aspect);
   if (wide / high > aspect) widen(y, wide / aspect / ratio);
   return aspect;
@@ -157,6 +157,15 @@ bool has_values(const Figure& figure) {
   });
 }
 
+double plot_height(const Figure& figure, double width, double aspect, bool shaped) {
+  constexpr double kBar = 26.0;
+  if (shaped) return width / aspect;
+  if (figure.y.scale != AxisScale::levels) return std::clamp(width / aspect, kLeastHeight, kMostHeight);
+  if (figure.x.scale == AxisScale::levels) return std::min(width / aspect, kMostHeight);
+  const double count = static_cast<double>(figure.y.levels.size());  // as many rows as it has
+  return std::clamp(count * kBar + 10.0, 60.0, kMostHeight);
+}
+
 }  // namespace
 
 Frame frame_of(const Figure& figure, double width, bool with_title) {
@@ -201,20 +210,17 @@ Frame frame_of(const Figure& figure, double width, bool with_title) {
         ticks_of(figure.y, y.low, y.high,
                  listed ? std::max(1, static_cast<int>(height / kLevelRow)) : fitting_count(height, kBetweenY));
     for (Tick& tick : ticks) tick.text = clean(tick.text);
-    cut_all(ticks, 0.34 * width);
+    cut_all(ticks, 0.4 * width);
     return ticks;
   };
-  frame.plot.left = kEdge + widest(y_ticks(guess)) + kTickGap;
   frame.plot.top = top;
-  frame.plot.width = right - frame.plot.left;
-  frame.plot.height = frame.plot.width / aspect;
-  if (!shaped) frame.plot.height = std::clamp(frame.plot.height, kLeastHeight, kMostHeight);
-  if (figure.y.scale == AxisScale::levels && !shaped) {  // as many rows as it has
-    const double count = static_cast<double>(figure.y.levels.size());
-    frame.plot.height = std::clamp(count * 26.0 + 10.0, std::min(frame.plot.height, 60.0), kMostHeight);
-    if (figure.x.scale == AxisScale::levels) frame.plot.height = std::min(frame.plot.width / aspect, kMostHeight);
+  frame.y_ticks = y_ticks(guess);
+  for (int pass = 0; pass < 2; ++pass) {  // the labels' width decides the plot's size, which decides the labels
+    frame.plot.left = std::max(frame.plot.left, kEdge + widest(frame.y_ticks) + kTickGap);
+    frame.plot.width = right - frame.plot.left;
+    frame.plot.height = plot_height(figure, frame.plot.width, aspect, shaped);
+    frame.y_ticks = y_ticks(frame.plot.height);
   }
-  frame.y_ticks = y_ticks(frame.plot.height);
   const bool downwards = figure.y.scale == AxisScale::levels;  // the first level at the top, as in a list
   frame.x = Scale(figure.x.scale, x, 0.0, frame.plot.width);
   frame.y = Scale(figure.y.scale, y, downwards ? 0.0 : frame.plot.height, downwards ? frame.plot.height : 0.0);

@@ -157,7 +157,7 @@ std::string shades_of(const Figure& figure, const PlotLayer& layer, const Frame&
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (paths[i].empty()) continue;
     const bool valued = layer.mark != Mark::bars && i < layer.value.size() && std::isfinite(layer.value[i]);
-    if (layer.mark == Mark::cells && !valued) continue;
+    if (layer.mark == Mark::cells && !layer.value.empty() && !valued) continue;
     const double part = valued ? (layer.value[i] - span.low) / (span.high - span.low) : 0.0;
     Shade& shade = shades[valued ? static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kShades)) : -1];
     shade.path += paths[i];
@@ -235,8 +235,9 @@ std::string marks_of(const Figure& figure, const PlotLayer& layer, const Frame& 
   return fmt::format("<g class=\"{}\"{}>{}</g>", kind, name, inside);
 }
 
-std::string labels_of(const PlotLayer& layer, const Frame& frame) {
+std::string labels_of(const Figure& figure, const PlotLayer& layer, const Frame& frame) {
   constexpr double kSize = 11.0, kHigh = 13.0, kMost = 150.0, kAside = 6.0;
+  const bool centred = figure.x.scale == AxisScale::levels && figure.y.scale == AxisScale::levels;
   std::vector<Box> taken;
   std::string text;
   for (std::size_t i = 0; i < std::min({layer.x.size(), layer.y.size(), layer.text.size()}); ++i) {
@@ -245,13 +246,14 @@ std::string labels_of(const PlotLayer& layer, const Frame& frame) {
     const std::string shown = cut_to_width(clean(layer.text[i]), kSize, std::min(kMost, 0.4 * frame.width));
     const double wide = text_width(shown, kSize);
     const bool right = x + kAside + wide <= frame.plot.width;
-    const Box box{right ? x + kAside : x - kAside - wide, std::clamp(y, 8.0, frame.plot.height - 5.0) - 0.5 * kHigh,
-                  wide, kHigh};
+    const double left = centred ? x - 0.5 * wide : right ? x + kAside : x - kAside - wide;
+    const double middle = std::clamp(y, 8.0, std::max(8.0, frame.plot.height - 5.0));
+    const Box box{left, middle - 0.5 * kHigh, wide, kHigh};
     const bool free = std::none_of(taken.begin(), taken.end(), [&](const Box& other) {
       return box.left < other.left + other.width && other.left < box.left + box.width &&
              box.top < other.top + other.height && other.top < box.top + box.height;
     });
-    if (!free || box.left < 0.0) continue;
+    if (!free || box.left < 0.0 || wide > frame.plot.width) continue;
     taken.push_back(box);
     text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", length_text(frame.plot.left + box.left),
                         length_text(frame.plot.top + box.top + 0.8 * kHigh), escaped(shown));

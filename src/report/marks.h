@@ -10,8 +10,8 @@ namespace ick::detail {
 // A layer within the plot, as SVG. `told`: with the values and texts of its marks, for a page's script.
 std::string marks_of(const Figure& figure, const PlotLayer& layer, const Frame& frame, bool told);
 
-// Labels stand beside each other or not at all.
-std::string labels_of(const PlotLayer& layer, const Frame& frame);
+// Labels stand to the right of their place, where both axes have levels on it; beside each other or not at all.
+std::string labels_of(const Figure& figure, const PlotLayer& layer, const Frame& frame);
 
 // Colour of a value between the ends of the figure's colours.
 std::string value_colour(const Figure& figure, const Span& span, double value);

@@ -53,9 +53,10 @@ constexpr std::string_view kDrawingRules = R"css(
 .points.crowd .rim { stroke-width: 4; }
 .bars path { fill: currentColor; fill-opacity: 0.85; stroke: var(--page); stroke-width: 0.6; }
 .bars.tone-quiet path { fill-opacity: 1; }
-.cells path { stroke: none; shape-rendering: crispEdges; }
+.cells { fill: currentColor; stroke: none; shape-rendering: crispEdges; }
 .rule path { fill: none; stroke: currentColor; stroke-width: 1.3; }
-.figure .labels text { fill: var(--ink); font-size: 11px; }
+.figure .labels text { fill: var(--ink); font-size: 11px; paint-order: stroke; stroke: var(--page); stroke-width: 3px;
+  stroke-opacity: 0.8; stroke-linejoin: round; }
 .figure .empty { font-style: italic; }
 )css";
 

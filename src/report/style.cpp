@@ -49,7 +49,7 @@ p { margin: 0 0 1rem; }
 .remarks .note b { color: var(--muted); }
 
 .headline { margin: 2rem 0 0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr)); gap: 0.75rem; margin: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 0.75rem; margin: 0; }
 .card { border: 1px solid var(--border); border-radius: 10px; padding: 0.9rem 1.1rem 1rem; min-width: 0; }
 .card dt { font-size: 0.8125rem; color: var(--muted); line-height: 1.35; }
 .card dd { margin: 0; }

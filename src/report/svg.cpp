@@ -70,7 +70,7 @@ std::string grid_text(const Figure& figure, const Frame& frame) {
   return fmt::format("<g class=\"grid\"><path class=\"grid-x\" d=\"{}\"/><path d=\"{}\"/></g>", path, across);
 }
 
-std::string axes_text(const Figure& figure, const Frame& frame) {
+std::string axes_text(const Frame& frame) {
   const Box& plot = frame.plot;
   const double bottom = plot.top + plot.height;
   std::string text = fmt::format("<path class=\"base\" d=\"M{} {}h{}\"/>", length_text(plot.left), length_text(bottom),
@@ -101,8 +101,7 @@ std::string axes_text(const Figure& figure, const Frame& frame) {
     text += text_at(middle, frame.height - 9.0, frame.x_title, " class=\"axis-title\" text-anchor=\"middle\"");
   }
   if (!frame.y_title.empty()) text += text_at(6.0, frame.y_title_base, frame.y_title, " class=\"axis-title\"");
-  return text +
-         (figure.layers.empty() ? text_at(plot.left + 12.0, plot.top + 24.0, "No data", " class=\"empty\"") : "");
+  return text;
 }
 
 std::string colour_bar(const Figure& figure, const Frame& frame) {
@@ -203,10 +202,14 @@ std::string draw(const Figure& whole, const DrawingOptions& options) {
     text += "<style>" + drawing_rules(true) + "</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>";
   }
   if (!frame.title.empty()) text += text_at(6.0, frame.title_base, frame.title, " class=\"title\"");
-  text += legend_text(frame) + grid_text(figure, frame) + plot_text(figure, frame, options.told);
-  text += axes_text(figure, frame) + colour_bar(figure, frame);
+  const std::string plot = plot_text(figure, frame, options.told);
+  text += legend_text(frame) + grid_text(figure, frame) + plot;
+  if (plot.find("<g ") == std::string::npos) {
+    text += text_at(frame.plot.left + 12.0, frame.plot.top + 24.0, "No data", " class=\"empty\"");
+  }
+  text += axes_text(frame) + colour_bar(figure, frame);
   for (const PlotLayer& layer : figure.layers) {
-    if (layer.mark == Mark::labels) text += labels_of(layer, frame);
+    if (layer.mark == Mark::labels) text += labels_of(figure, layer, frame);
   }
   return text + "</svg>\n";
 }

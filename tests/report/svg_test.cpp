@@ -165,6 +165,11 @@ TEST(Svg, ColoursGoFromOneEndToTheOther) {
   std::string svg = svg_of(figure);
   for (const char* colour : {"#440154", "#fde725"})
     EXPECT_NE(svg.find(colour), std::string::npos) << colour;  // viridis
+  figure.layers[0].value = {-1, kNone, 3};                     // no colour, no cell
+  EXPECT_EQ(numbers_of(attribute(svg_of(figure), "<g class=\"cells", "d")).size(), 5u);
+  figure.layers[0].value.clear();  // its tone
+  EXPECT_EQ(numbers_of(attribute(svg_of(figure), "<g class=\"cells", "d")).size(), 15u);
+  figure.layers[0].value = {-1, 0, 3};
   figure.colour.middle = 0.0;
   svg = svg_of(figure);  // from -3 to 3: zero is grey, 3 the darkest red, -1 some blue
   for (const char* colour : {"#e8e8e6", "#981826"})
@@ -202,8 +207,17 @@ TEST(Svg, MapsHaveLand) {
   EXPECT_FALSE(map(250, 290, -20, 10).empty());
   EXPECT_TRUE(map(-140, -130, -50, -40).empty());
   EXPECT_TRUE(map(10, 11, 48, 49).empty());  // finer than the outline
-  // A picture of Central Asia alone is land from edge to edge.
-  expect_near(numbers_of(map(70, 80, 45, 52)), {510, -8.6, 510, 308.6, -10, 308.6, -10, -8.6});
+  // A picture of Central Asia is land from edge to edge, a fiftieth of its width beyond each.
+  const std::vector<double> corners = numbers_of(map(70, 80, 45, 52));
+  ASSERT_EQ(corners.size(), 8u);
+  double area = 0.0;
+  for (std::size_t i = 0; i < 8; i += 2) {
+    area += 0.5 * (corners[i] * corners[(i + 3) % 8] - corners[(i + 2) % 8] * corners[i + 1]);
+  }
+  EXPECT_NEAR(std::abs(area), 520.0 * (300.0 + 2.0 * 0.2 / 7.0 * 300.0), 60.0);
+  // Chukotka beyond the 180th degree, Antarctica to the pole.
+  EXPECT_FALSE(map(-180, -172, 64, 68).empty());
+  EXPECT_FALSE(map(-60, 60, -90, -85).empty());
 }
 
 TEST(Svg, ManyMarksAreThinned) {

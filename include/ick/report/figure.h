@@ -27,7 +27,7 @@ enum class Mark {
   band,    // from y to y2 over x
   points,  // at x, y; coloured by `value` where there is one
   bars,    // from zero (or y2) to y, about x (or from x to x2); where only y has levels they lie: x and y change parts
-  cells,   // from x to x2 and y to y2, coloured by `value`: heat maps, rasters; without x2 or y2 centred, a step wide
+  cells,   // from x to x2 and y to y2, coloured by `value` if there is any; without x2 or y2 centred, a step wide
   rule,    // a straight line across at each x (y is empty) or at each y (x is empty)
   labels,  // `text` at x, y
 };
