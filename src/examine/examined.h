@@ -89,6 +89,9 @@ std::optional<Section> support_section(const Examined& all);
 std::optional<Section> exact_section(const Examined& all);
 std::optional<Section> settings_section(const Examined& all);
 
+// Of the residuals, where rows have times.
+std::optional<Autocorrelation> residual_autocorrelation(const Examined& all);
+
 // Verdict, remarks and the numbers at the top, once the sections are there.
 void add_headline(const Examined& all, Page& page);
 

@@ -91,10 +91,27 @@ std::vector<Remark> warnings(const Examined& all) {
           {Kind::warning, fmt::format("The {:.0f}% {} {:.1f}% of the rows: too few. See \"Can the {} be trusted?\".",
                                       100.0 * level, all.classes() ? "sets hold" : "intervals hold", 100.0 * share,
                                       all.classes() ? "sets" : "intervals")});
+    } else if (share > level + std::max(3.0 * error, 0.03) && !all.classes()) {
+      found.push_back(
+          {Kind::note, fmt::format("The {:.0f}% intervals hold {:.1f}% of the rows: wider than they need to be.",
+                                   100.0 * level, 100.0 * share)});
     } else if (share > level - 2.0 * error - 0.02) {
       found.push_back({Kind::good, fmt::format("The {:.0f}% {} hold {:.1f}% of the rows, about what they promise.",
                                                100.0 * level, all.classes() ? "sets" : "intervals", 100.0 * share)});
     }
+  }
+  constexpr double kLasts = 0.3, kSure = 0.01;
+  const std::optional<Autocorrelation> rest = residual_autocorrelation(all);
+  if (rest && rest->p < kSure && rest->value[0] > kLasts) {
+    found.push_back(
+        {Kind::warning, fmt::format("Errors last: residuals {} apart correlate by {:.2f}. See \"What is left "
+                                    "over\".",
+                                    duration_words(rest->step), rest->value[0])});
+  }
+  if (all.scored && all.seen == RowsSeen::unknown) {
+    found.push_back({Kind::note,
+                     "Rows of another table than that of the fit: if the model was trained on some of them, "
+                     "their scores flatter it."});
   }
   std::vector<std::string> edges;
   for (const ParameterValue& each : all.model.parameters()) {

@@ -50,7 +50,7 @@ std::string curve_words(const KernelCurve& curve) {
 Figure curve_figure(const KernelCurve& curve, std::size_t number) {
   Figure figure;
   figure.id = fmt::format("kernel-{}-{}", curve.term, number);
-  figure.title = fmt::format("{}: {}", curve.term, short_text(curve.text, 60));
+  figure.title = fmt::format("{}, in {}: {}", curve.term, short_text(curve.column), short_text(curve.text, 60));
   figure.x.title = "apart in " + short_text(curve.column) + (curve.unit.empty() ? "" : " (" + curve.unit + ")");
   figure.y.title = "correlation", figure.y.high = 1.0;
   figure.aspect = 2.2;

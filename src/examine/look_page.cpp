@@ -107,13 +107,16 @@ Figure histogram_figure(const ColumnLook& column, const Column& values, std::siz
   }
   figure.layers.push_back(std::move(bars));
   const double skewness = column.range->skewness;
-  figure.caption =
-      fmt::format("From {} to {}, median {}.{}", cell_text(low, column.type),
-                  cell_text(column.range->high, column.type), cell_text(column.range->median, column.type),
-                  column.type == ColumnType::time ? " Empty stretches are gaps in time."
-                  : skewness > 2.0 && low > 0.0   ? " A long tail to the right: a logarithm may suit it better."
-                  : std::abs(skewness) > 2.0      ? " A long tail: the few values far out weigh much."
-                                                  : "");
+  const bool is_time = column.type == ColumnType::time;
+  const auto empty = std::ranges::count(counts, 0.0);
+  figure.caption = fmt::format(
+      "From {} to {}, median {}.{}", cell_text(low, column.type), cell_text(column.range->high, column.type),
+      cell_text(column.range->median, column.type),
+      is_time && empty > 0          ? fmt::format(" {} of {} bars are empty: gaps in time.", empty, kBins)
+      : is_time                     ? std::string(" No bar is empty: there are no long gaps.")
+      : skewness > 2.0 && low > 0.0 ? std::string(" A long tail to the right: a logarithm may suit it better.")
+      : std::abs(skewness) > 2.0    ? std::string(" A long tail: the few values far out weigh much.")
+                                    : std::string());
   return figure;
 }
 

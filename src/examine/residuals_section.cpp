@@ -12,20 +12,10 @@ constexpr double kSmall = 0.05;  // a test below it says that it is more than ch
 
 std::string p_text(double p) { return p < 0.001 ? "p < 0.001" : fmt::format("p = {:.3f}", p); }
 
-std::optional<Figure> autocorrelation_figure(const Examined& all, const std::vector<std::int64_t>& rows) {
-  if (all.where.time.empty() || !(all.where.step > 0.0)) return std::nullopt;
-  constexpr std::int64_t kTested = 10;
-  SeriesRows of;
-  const Numbers& time = all.table->column(all.where.time).values;
-  for (const std::int64_t row : rows) {
-    const auto i = static_cast<std::size_t>(row);
-    if (!std::isfinite(time[i])) continue;
-    of.series.push_back(all.where.series[i]), of.time.push_back(time[i]), of.value.push_back(all.residual[i]);
-  }
-  const std::int64_t lags = all.where.step < 0.2 ? 72 : 30;  // three days of hours
-  const Autocorrelation found =
-      autocorrelation_of(of, all.where.step, std::min<std::int64_t>(lags, std::ssize(of.value) / 3), kTested);
-  if (found.tested == 0) return std::nullopt;
+std::optional<Figure> autocorrelation_figure(const Examined& all) {
+  const std::optional<Autocorrelation> known = residual_autocorrelation(all);
+  if (!known) return std::nullopt;
+  const Autocorrelation& found = *known;
   Figure figure;
   figure.id = "autocorrelation", figure.title = "Correlation of residuals with earlier ones";
   figure.x.title = fmt::format("lag, steps of {}", duration_words(all.where.step));
@@ -169,6 +159,22 @@ Figure sizes_figure(const Examined& all, const std::vector<std::int64_t>& rows) 
 
 }  // namespace
 
+std::optional<Autocorrelation> residual_autocorrelation(const Examined& all) {
+  if (!all.has_residuals() || all.where.time.empty() || !(all.where.step > 0.0)) return std::nullopt;
+  constexpr std::int64_t kTested = 10;
+  SeriesRows of;
+  const Numbers& time = all.table->column(all.where.time).values;
+  for (const std::int64_t row : scored_rows(all)) {
+    const auto i = static_cast<std::size_t>(row);
+    if (!std::isfinite(time[i])) continue;
+    of.series.push_back(all.where.series[i]), of.time.push_back(time[i]), of.value.push_back(all.residual[i]);
+  }
+  const std::int64_t lags = all.where.step < 0.2 ? 72 : 30;  // three days of hours
+  const Autocorrelation found =
+      autocorrelation_of(of, all.where.step, std::min<std::int64_t>(lags, std::ssize(of.value) / 3), kTested);
+  return found.tested == 0 ? std::nullopt : std::make_optional(found);
+}
+
 std::optional<Section> residuals_section(const Examined& all) {
   if (!all.has_residuals()) return std::nullopt;
   std::vector<std::int64_t> rows;
@@ -178,7 +184,7 @@ std::optional<Section> residuals_section(const Examined& all) {
   if (rows.size() < 10) return std::nullopt;
   Section section{"residuals", "What is left over", {}};
   section.parts.emplace_back(sizes_figure(all, rows));
-  if (std::optional<Figure> figure = autocorrelation_figure(all, rows)) section.parts.emplace_back(*std::move(figure));
+  if (std::optional<Figure> figure = autocorrelation_figure(all)) section.parts.emplace_back(*std::move(figure));
   if (std::optional<Figure> figure = variogram_figure(all, rows)) section.parts.emplace_back(*std::move(figure));
   return section;
 }

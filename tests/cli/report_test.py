@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`ick report`, and --report of other commands: every kind of model gets a page.   report_test.py PROGRAM"""
+import csv
 import html
 import json
+import math
 import os
 import pathlib
 import random
@@ -52,6 +54,8 @@ MODELS = {  # table, formula, further words
     "positive": ("table.csv", "log(y) ~ rbf(x) * periodic(date, period=7d)", []),
     "stations": ("stations.csv", "pm ~ mlp(wind) + categorical(station) + rbf(date)", ["--holdout", "last=25%"]),
     "hostile": ("table.csv", "y ~ mlp(.)", HOLDOUT),
+    "known": ("table.csv", "y ~ rbf(x, lengthscale=0.7) + periodic(date, period=30, lengthscale=0.8) + "
+                           "matern12(lat, lon, sphere, lengthscale=400)", HOLDOUT),
 }
 SECTIONS = {
     "numbers": {"scores", "predicted-and-observed", "time", "map", "calibration", "effects", "kernels", "residuals",
@@ -61,6 +65,7 @@ SECTIONS = {
     "forest": {"scores", "predicted-and-observed", "time", "calibration", "effects", "residuals", "settings"},
     "positive": {"scores", "predicted-and-observed", "time", "kernels", "residuals", "settings"},
     "stations": {"scores", "predicted-and-observed", "time", "calibration", "effects", "kernels", "settings"},
+    "known": {"scores", "time", "map", "calibration", "effects", "kernels", "residuals", "support", "exact"},
     "hostile": {"scores", "predicted-and-observed", "calibration", "effects", "residuals", "learning", "settings"},
 }
 
@@ -124,6 +129,39 @@ class Report(FolderCase):
         for name, key in (("rmse", "rmse"), ("nlpd", "nlpd"), ("R2", "r2")):
             self.assertAlmostEqual(row[name]["value"], kept[key], delta=1e-4 * (1 + abs(kept[key])))
         self.assertIn("the mean", [row[0] for row in scores["rows"]])
+
+    def figure(self, name, wanted):
+        return next(each for each in parts_of(self.pages[name], "figure") if each["id"] == wanted)
+
+    def test_kernels_are_drawn_as_their_formulas_say(self):
+        formulas = (lambda d: math.exp(-0.5 * (d / 0.7) ** 2),
+                    lambda d: math.exp(-2 * (math.sin(math.pi * d / 30) / 0.8) ** 2),
+                    lambda d: math.exp(-2 * 6371.0088 * math.sin(d / 2 / 6371.0088) / 400))  # of the chord
+        for number, formula in enumerate(formulas, 1):
+            figure = self.figure("known", f"kernel-term{number}-{number}")
+            line = next(layer for layer in figure["layers"] if layer["mark"] == "line")
+            self.assertGreater(len(line["x"]), 100)
+            for d, found in zip(line["x"], line["y"]):
+                self.assertAlmostEqual(found, formula(d), delta=1e-6, msg=figure["title"])
+            spectrum = self.figure("known", f"kernel-eigenvalues-term{number}")["layers"][0]["y"]
+            self.assertAlmostEqual(sum(spectrum), 1.0, delta=1e-6)
+
+    def test_residuals_are_those_of_the_predictions(self):
+        self.run_ick("predict", "numbers.model", "table.csv", "--out", "predicted.csv", "--level", "0.9")
+        with (self.folder / "predicted.csv").open() as file:
+            held = [row for row in csv.DictReader(file) if row["date"] >= "2019-06-01"]
+        rest = [float(row["y"]) - float(row["mean"]) for row in held]
+        middle = sum(rest) / len(rest)
+        rest = [each - middle for each in rest]
+        variance = sum(each * each for each in rest) / len(rest)
+        bars = next(layer for layer in self.figure("numbers", "autocorrelation")["layers"] if layer["mark"] == "bars")
+        for lag in (1, 2, 7):
+            pairs = [a * b for a, b in zip(rest, rest[lag:])]
+            self.assertAlmostEqual(bars["y"][lag - 1], sum(pairs) / len(pairs) / variance, delta=1e-4)
+        inside = [float(row["lower"]) <= float(row["y"]) <= float(row["upper"]) for row in held]
+        line = next(layer for layer in self.figure("numbers", "coverage")["layers"] if layer["name"] == "this model")
+        share = dict(zip((round(each, 2) for each in line["x"]), line["y"]))[0.9]
+        self.assertAlmostEqual(share, sum(inside) / len(inside), delta=1e-9)
 
     def test_pages_open_without_a_word_and_ask_for_nothing(self):
         with Browser() as browser:
