@@ -7,6 +7,7 @@
 #include "report/assets.h"
 #include "report/drawing.h"
 #include "report/letters.h"
+#include "report/page_parts.h"
 #include "report/palette.h"
 #include "report/sha256.h"
 
@@ -230,22 +231,17 @@ class Writer {
     constexpr std::size_t kFewRows = 40;
     const std::string caption = cut_text(table.caption, kCaptionLetters, 0).shown;
     const std::size_t rows = std::min(table.rows.size(), detail_.rows);
-    std::vector<bool> numbers(table.header.size());  // columns whose values stand to the right
-    for (std::size_t column = 0; column < numbers.size(); ++column) {
-      numbers[column] = std::any_of(table.rows.begin(), table.rows.end(), [&](const std::vector<Entry>& row) {
-        return column < row.size() && is_number(row[column]);
-      });
-    }
+    const std::vector<bool> numbers = number_columns(table);
     std::string text = fmt::format("<div class=\"table-box\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
                                    caption.empty() ? "Table" : caption);
     if (!caption.empty()) text += "<caption class=\"hidden\">" + caption + "</caption>";
-    text += "<thead><tr>";
-    for (std::size_t column = 0; column < table.header.size(); ++column) {
+    if (has_header(table)) text += "<thead><tr>";
+    for (std::size_t column = 0; has_header(table) && column < table.header.size(); ++column) {
       const Cut shown = cut_text(table.header[column], 48, detail_.letters);
       text += fmt::format("<th scope=\"col\"{}{}>{}</th>", numbers[column] ? " class=\"number\"" : "", shown.title,
                           shown.shown);
     }
-    text += "</tr></thead><tbody>";
+    text += has_header(table) ? "</tr></thead><tbody>" : "<tbody>";
     for (std::size_t row = 0; row < rows; ++row) {
       text += table.best == row ? "<tr class=\"best\">" : "<tr>";
       for (std::size_t column = 0; column < table.rows[row].size(); ++column) {
@@ -265,8 +261,8 @@ class Writer {
   std::string cell_of(const Entry& entry, bool heads, bool right) const {
     const Cut shown = cut_text(entry.text, kShownLetters, detail_.letters);
     const char* name = heads ? "th scope=\"row\"" : "td";
-    return fmt::format("<{}{}{} dir=\"auto\">{}</{}>", name, right && is_number(entry) ? " class=\"number\"" : "",
-                       shown.title, shown.shown, heads ? "th" : "td");
+    return fmt::format("<{}{}{} dir=\"auto\">{}</{}>", name, right ? " class=\"number\"" : "", shown.title, shown.shown,
+                       heads ? "th" : "td");
   }
 
   const Page& page_;

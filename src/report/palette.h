@@ -7,13 +7,13 @@
 
 namespace ick::detail {
 
-// "model" of Tone::model: the name of its CSS class, `tone-model`, and of its variable, `--model`.
+// model, of Tone::model: its CSS class is tone-model, and a variable of that name has its colour.
 std::string_view tone_name(Tone tone);
 
 // The tone in light colours, "#0072b2".
 std::string_view tone_colour(Tone tone);
 
-// Declarations of all colours as CSS variables: "--model: #0072b2; ...".
+// Declarations of all colours as CSS variables.
 std::string colour_variables(bool dark);
 
 // Rules of what is drawn, which name colours by variables, or are in light colours where `literal`: for readers of SVG

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/boxes.h"
 #include "report/coastline.h"
 #include "report/drawing.h"
 #include "report/frame.h"
@@ -68,6 +69,20 @@ std::string grid_text(const Figure& figure, const Frame& frame) {
     }
   }
   return fmt::format("<g class=\"grid\"><path class=\"grid-x\" d=\"{}\"/><path d=\"{}\"/></g>", path, across);
+}
+
+// From where bars begin, where that is not an end of the axis.
+std::string zero_line(const Figure& figure, const Frame& frame) {
+  const bool bars = std::any_of(figure.layers.begin(), figure.layers.end(),
+                                [](const PlotLayer& layer) { return layer.mark == Mark::bars; });
+  const bool lying = bars_lie(figure);
+  const double at = lying ? frame.x(0.0) : frame.y(0.0), end = lying ? frame.plot.width : frame.plot.height;
+  if (!bars || !(at > 0.5 && at < end - 0.5)) return "";
+  const Box& plot = frame.plot;
+  return lying ? fmt::format("<path class=\"base\" d=\"M{} {}v{}\"/>", length_text(plot.left + at),
+                             length_text(plot.top), length_text(plot.height))
+               : fmt::format("<path class=\"base\" d=\"M{} {}h{}\"/>", length_text(plot.left),
+                             length_text(plot.top + at), length_text(plot.width));
 }
 
 std::string axes_text(const Frame& frame) {
@@ -207,7 +222,7 @@ std::string draw(const Figure& whole, const DrawingOptions& options) {
   if (plot.find("<g ") == std::string::npos) {
     text += text_at(frame.plot.left + 12.0, frame.plot.top + 24.0, "No data", " class=\"empty\"");
   }
-  text += axes_text(frame) + colour_bar(figure, frame);
+  text += zero_line(figure, frame) + axes_text(frame) + colour_bar(figure, frame);
   for (const PlotLayer& layer : figure.layers) {
     if (layer.mark == Mark::labels) text += labels_of(figure, layer, frame);
   }

@@ -3,6 +3,7 @@
 
 #include "ick/report/page.h"
 #include "report/letters.h"
+#include "report/page_parts.h"
 
 namespace ick {
 namespace detail {
@@ -40,14 +41,13 @@ std::string table_lines(const TextTable& table, std::size_t width) {
     lines.emplace_back();
     for (const Entry& entry : table.rows[row]) lines.back().push_back(clean(entry.text));
   }
+  if (!has_header(table)) lines.erase(lines.begin());
   std::vector<std::size_t> widths;
-  std::vector<bool> numbers;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    widths.resize(std::max(widths.size(), lines[i].size()));
-    numbers.resize(widths.size());
-    for (std::size_t column = 0; column < lines[i].size(); ++column) {
-      widths[column] = std::max(widths[column], column_count(lines[i][column]));
-      if (i > 0 && table.rows[i - 1][column].value) numbers[column] = true;
+  const std::vector<bool> numbers = number_columns(table);
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      widths[column] = std::max(widths[column], column_count(line[column]));
     }
   }
   constexpr std::size_t kBetween = 2, kLeast = 6;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ick/base/text.h"
+#include "report/page_parts.h"
 #include "report/sample.h"
 
 namespace ick {
@@ -113,6 +114,19 @@ TEST(ReportHtml, StaysSmall) {
   EXPECT_LT(html.size(), 3'000'000u);
   EXPECT_NE(html.find(" of 100,000 marks are drawn."), std::string::npos);
   EXPECT_NE(html.find(" of 20000 rows."), std::string::npos);
+}
+
+TEST(ReportTables, NumbersStandToTheRight) {
+  const Entry number{"1.5", 1.5}, word{"held", {}}, dash{"-", {}}, nothing{"", {}};
+  TextTable table{"", "", {"", "", "", "", ""}, {}, {}};
+  table.rows = {
+      {word, number, number, dash, number}, {word, dash, word, dash, word}, {word, nothing, number, dash, word}};
+  EXPECT_EQ(detail::number_columns(table), (std::vector<bool>{false, true, true, false, false}));
+  EXPECT_FALSE(detail::has_header(table));
+  Page page;
+  page.sections = {{"s", "S", {table}}};
+  EXPECT_EQ(html_of(page).find("<thead"), std::string::npos);
+  EXPECT_NE(text_of(page).find("\n  held  1.5   1.5  -  1.5\n"), std::string::npos) << text_of(page);
 }
 
 TEST(ReportHtml, HasNoMarkupOfOthers) {
