@@ -160,7 +160,7 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     throw UsageError("--json and --markdown are two forms of one result; choose one");
   if (!kept && !request.out.empty()) KeptFolds::check_place(request.partial());
   check_expected(request);
-  check_report_place(request.report);
+  check_report_place(request.report, request.data);
   ProgressWriter progress(request.progress);
   const Table table = read_folded(request, parsed(request.formulas), kept ? &kept->request() : nullptr, progress);
   const ComparisonPlan plan = plan_comparison(table, request.formulas, request.options, request.compare, request.folds);
@@ -188,7 +188,12 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     fmt::print("{}", request.markdown ? comparison_markdown(found) : comparison_text(found));
   }
   if (request.report.wanted()) {
-    write_report(report_of(found, table, report_options(request.data, request.options.seed)), request.report);
+    ReportOptions options = report_options(request.data, request.options.seed);
+    std::string command = "ick compare " + shell_word(request.data);
+    for (const std::string& each : request.formulas) command += " " + shell_word(each);
+    options.commands = {command + flags_text(request.compare) + flags_text(request.folds) +
+                        flags_text(request.options)};
+    write_report(report_of(found, table, options), request.report);
   }
   if (!request.out.empty()) fmt::print(stderr, "scores of each fold written to {}\n", request.out);
   if (!request.expect_best.empty() && !found.is_best(*found.find(request.expect_best))) {

@@ -55,7 +55,7 @@ int run_cv(CvRequest request, const CLI::App& app) {
     throw UsageError("cv needs a table and a formula, as in ick cv air.csv 'pm25 ~ rbf(x)'");
   }
   if (!kept && !request.out.empty()) KeptFolds::check_place(request.partial());
-  check_report_place(request.report);
+  check_report_place(request.report, request.data);
   const Formula formula = parse_formula(request.formula);
   ProgressWriter progress(request.progress);
   const Table table = read_folded(request, {formula}, kept ? &kept->request() : nullptr, progress);
@@ -108,7 +108,9 @@ int run_cv(CvRequest request, const CLI::App& app) {
     if (found.size() > 1) print_optimism(found.front(), found.back());
   }
   if (request.report.wanted()) {
-    const ReportOptions options = report_options(request.data, request.options.seed);
+    ReportOptions options = report_options(request.data, request.options.seed);
+    options.commands = {"ick cv " + shell_word(request.data) + " " + shell_word(request.formula) +
+                        flags_text(request.folds) + flags_text(request.options)};
     write_report(report_of(found.front(), fits.front().formula, table, options), request.report);
   }
   if (!request.out.empty()) fmt::print(stderr, "predictions out of fold written to {}\n", request.out);

@@ -123,7 +123,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (!request.out.empty() && !request.dry_run && first) {
     check_model_place(request.out);
     refuse_table_inside(request.data, request.out);
-    check_report_place(request.report, request.out);
+    check_report_place(request.report, request.data, request.out);
     kept.check();
   }
   ReadOptions reading = request.reading.read_options(formula);

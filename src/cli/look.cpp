@@ -109,7 +109,7 @@ Json look_json(const TableLook& page) {
 }
 
 int run_look(const LookRequest& request) {
-  check_report_place(request.report);
+  check_report_place(request.report, request.data);
   const Table table = read_table(request.data, request.reading.read_options());
   request.reading.check_types(table.names());
   const TableLook page = look(table, {.target = request.target, .seed = request.seed});

@@ -44,7 +44,7 @@ int terminal_width() {
 
 int run_report(ReportRequest request) {
   if (!request.text && request.files.out.empty()) request.files.out = usual_place(request.model);
-  check_report_place(request.files, request.model);
+  check_report_place(request.files, request.data, request.model);
   const StoredModel stored = load_model(request.model, request.loading);
   std::optional<Table> table;
   if (!request.data.empty()) {

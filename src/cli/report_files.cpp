@@ -12,14 +12,6 @@ namespace ick {
 
 namespace {
 
-// Without its end, "a.html" is "a".
-std::string stem_of(const std::string& path) {
-  for (const char* const end : {".html", ".htm"}) {
-    if (path.ends_with(end)) return path.substr(0, path.size() - std::string(end).size());
-  }
-  return path;
-}
-
 void write_plots(const Page& page, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -39,6 +31,8 @@ void write_plots(const Page& page, const std::string& folder) {
   fmt::print(stderr, "{} picture{} in {}, each as SVG, PNG and Vega-Lite\n", count, count == 1 ? "" : "s", folder);
 }
 
+}  // namespace
+
 std::string shell_word(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of(
                                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -49,7 +43,13 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-}  // namespace
+std::string ReportFiles::json_place() const {
+  if (!json.empty() || out.empty()) return json;
+  for (const std::string end : {".html", ".htm"}) {
+    if (out.ends_with(end)) return out.substr(0, out.size() - end.size()) + ".json";
+  }
+  return out + ".json";
+}
 
 void add_report(CLI::App& app, ReportFiles& files) {
   app.add_option("--report", files.out,
@@ -58,30 +58,31 @@ void add_report(CLI::App& app, ReportFiles& files) {
   app.add_option("--plots", files.plots, "Folder to write the pictures of the page to, as SVG, PNG and Vega-Lite");
 }
 
-void check_report_place(const ReportFiles& files, const std::string& model) {
+void check_report_place(const ReportFiles& files, const std::string& data, const std::string& model) {
   namespace fs = std::filesystem;
   if (!files.out.empty() && fs::is_directory(files.out)) {
     throw UsageError("the report needs a name for a file, and " + files.out + " is a folder");
   }
-  if (model.empty()) return;
-  for (const std::string& each : {files.out, files.json, files.plots}) {
+  const auto whole = [](const std::string& path) {
+    const fs::path canonical = fs::weakly_canonical(fs::absolute(path)).lexically_normal();
+    return canonical.filename().empty() ? canonical.parent_path() : canonical;
+  };
+  for (const std::string& each : {files.out, files.json_place(), files.plots}) {
     if (each.empty()) continue;
-    const fs::path folder = fs::weakly_canonical(fs::path(each)).parent_path();
-    if (folder == fs::weakly_canonical(fs::path(model))) {
+    if (!data.empty() && data != "-" && whole(each) == whole(data)) {
+      throw UsageError(each + " is the table itself; write the report elsewhere");
+    }
+    if (!model.empty() && (whole(each) == whole(model) || whole(each).parent_path() == whole(model))) {
       throw UsageError(each + " is in the folder of the model, which holds nothing but the model; write it elsewhere");
     }
   }
 }
 
 void write_report(const Page& page, const ReportFiles& files) {
-  if (!files.out.empty()) {
-    const std::string json = files.json.empty() ? stem_of(files.out) + ".json" : files.json;
-    write_file(files.out, html_of(page));
-    write_file(json, json_of(page));
-    fmt::print(stderr, "report written to {}, its numbers to {}\n", files.out, json);
-  } else if (!files.json.empty()) {
-    write_file(files.json, json_of(page));
-  }
+  const std::string json = files.json_place();
+  if (!files.out.empty()) write_file(files.out, html_of(page));
+  if (!json.empty()) write_file(json, json_of(page));
+  if (!files.out.empty()) fmt::print(stderr, "report written to {}, its numbers to {}\n", files.out, json);
   if (!files.plots.empty()) write_plots(page, files.plots);
 }
 
@@ -95,13 +96,10 @@ ReportOptions report_options(const std::string& data, std::uint64_t seed) {
 std::string fit_command(const std::string& data, const std::string& formula, const std::string& model,
                         const FitOptions& options) {
   std::string text = "ick fit " + shell_word(data) + " " + shell_word(formula) + " --out " + shell_word(model);
+  // What else a fit chose from the data it chooses again.
   for (const char* const name : {"seed", "model", "holdout", "validation", "likelihood", "posterior", "noise_formula",
                                  "refit", "horizon", "members", "epochs"}) {
-    const Option<FitOptions>* const row = option_table<FitOptions>().find(name);
-    const OptionValue value = row->get(options);
-    if (value == row->standard) continue;
-    const std::string flag = row->as_flag("");
-    text += " " + flag.substr(0, flag.find(' ')) + " " + shell_word(row->print(value));
+    text += flag_text(*option_table<FitOptions>().find(name), options);
   }
   return text;
 }

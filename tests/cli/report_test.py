@@ -258,6 +258,8 @@ class Report(FolderCase):
                                   (["nowhere.model"], 3, "nowhere.model"),
                                   (["numbers.model", "nowhere.csv"], 3, "nowhere.csv"),
                                   (["numbers.model", "table.csv", "--out", "numbers.model/report.html"], 2, "folder"),
+                                  (["numbers.model", "table.csv", "--plots", "numbers.model/"], 2, "folder"),
+                                  (["numbers.model", "table.csv", "--json", "./table.csv"], 2, "table itself"),
                                   (["numbers.model", "table.csv", "--out", "numbers.model"], 2, "folder")):
             result = self.run_ick("report", *words, code=None)
             self.assertIn(result.returncode, {code, 2}, words)
