@@ -50,14 +50,18 @@ Figure scores_figure(const std::string& score, const std::vector<ScoreValues>& f
   mean.mark = Mark::rule, mean.tone = Tone::reference, mean.name = "mean";
   double sum = 0.0, n = 0.0;
   std::size_t worst = 0;
-  const bool large = score_kind(score).better == ScoreKind::Better::larger;
+  const auto badness = [&](double value) {  // of coverage what it is off by
+    const ScoreKind::Better better = score_kind(score).better;
+    if (better == ScoreKind::Better::neither) return std::abs(value - plan.level);
+    return better == ScoreKind::Better::larger ? -value : value;
+  };
   for (std::size_t f = 0; f < folds.size(); ++f) {
     const double value = folds[f].at(score);
     figure.y.levels.push_back(short_text(plan.folds[f].name, 36));
     if (!std::isfinite(value)) continue;
     points.x.push_back(value), points.y.push_back(static_cast<double>(f));
     sum += value, n += 1.0;
-    if (large ? value < folds[worst].at(score) : value > folds[worst].at(score)) worst = f;
+    if (badness(value) > badness(folds[worst].at(score))) worst = f;
   }
   mean.x = {sum / n};
   figure.layers = {mean, points};
@@ -109,7 +113,10 @@ Page report_of(const CrossValidation& all, const std::string& formula, const Tab
   const Estimate& main = all.average.at(score);
   page.verdict = fmt::format("On rows that it has not learned from, its {} is {:.4g}", score_words(score), main.mean);
   if (std::isfinite(main.error)) page.verdict += fmt::format(" (standard error {:.2g} over folds)", main.error);
-  if (!classes) page.verdict += fmt::format("; R2 {:.3f}", all.average.at("r2").mean);
+  if (!classes) {
+    const double r2 = all.average.at("r2").mean;
+    page.verdict += fmt::format("; R2 {:.3f}{}", r2, r2 <= 0.0 ? ", no better than a constant" : "");
+  }
   const double coverage = all.average.at("coverage").mean;
   page.verdict += fmt::format(". Its {:.0f}% {} cover {:.1f}%.", 100.0 * all.plan.level, classes ? "sets" : "intervals",
                               100.0 * coverage);
@@ -119,14 +126,20 @@ Page report_of(const CrossValidation& all, const std::string& formula, const Tab
                                             classes ? "Sets" : "Intervals", 100.0 * coverage, 100.0 * all.plan.level)});
   }
   for (const Message& each : all.plan.remarks) page.remarks.push_back({Remark::Kind::note, options.said(each)});
-  TextTable scores;
+  TextTable scores, few;
+  few.id = "headline", few.header = {"score", "value"};
   scores.id = "scores", scores.header = {"score", "mean over folds, standard error"};
   scores.caption = "Standard errors are of means over folds whose training rows overlap (Nadeau and Bengio 2003).";
   for (const std::string& name : told_scores(classes)) {
-    scores.rows.push_back({words_entry(score_words(name)), estimate_entry(name, all.average.at(name))});
+    const Estimate& estimate = all.average.at(name);
+    const bool share = name == "coverage" || name == "accuracy";
+    scores.rows.push_back({words_entry(score_words(name)), estimate_entry(name, estimate)});
+    few.rows.push_back(
+        {words_entry(score_words(name)), share ? share_entry(estimate.mean) : number_entry(estimate.mean)});
   }
-  page.headline.push_back(std::move(scores));
+  page.headline.push_back(std::move(few));
   Section folds{"folds", "Fold by fold", {}};
+  folds.parts.emplace_back(std::move(scores));
   folds.parts.emplace_back(scores_figure(score, all.scores, all.plan));
   folds.parts.emplace_back(scores_figure("coverage", all.scores, all.plan));
   page.sections.push_back(std::move(folds));
