@@ -85,6 +85,20 @@ CONTRAST = """(() => {
 })()"""
 
 
+# Labels of axes and legends that touch each other, or leave their picture.
+TOUCHING = """[...document.querySelectorAll('svg.figure')].filter(svg => svg.getBoundingClientRect().width).flatMap(svg => {
+  const outer = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll('text')].filter(t => t.textContent).map(t => [t.textContent, t.getBoundingClientRect()]);
+  const found = texts.filter(([, b]) => b.left < outer.left - 3 || b.right > outer.right + 3 || b.bottom > outer.bottom + 1).map(([t]) => t);
+  for (const [i, [text, a]] of texts.entries()) {
+    for (const [other, b] of texts.slice(i + 1)) {
+      if (a.left + 1 < b.right && b.left + 1 < a.right && a.top + 4 < b.bottom && b.top + 4 < a.bottom) found.push(text + ' / ' + other);
+    }
+  }
+  return found;
+})"""
+
+
 def looks(browser, folder, report):
     page = browser.open(folder / "sample.html")
     quiet(page, "light")
@@ -93,6 +107,7 @@ def looks(browser, folder, report):
     for section in report["sections"]:
         check(page.evaluate(f"document.getElementById({json.dumps(section['id'])}).querySelector('h2').textContent") == section["title"],
               f"section {section['id']} is there")
+    check(page.evaluate(TOUCHING) == [], f"labels do not touch: {page.evaluate(TOUCHING)}")
     light = page.evaluate(CONTRAST)
     check(light["page"] > 0.8 and light["least"] >= 4.5, f"light: contrast {light}")
     page.screenshot(folder / "light.png")
@@ -114,6 +129,7 @@ def looks(browser, folder, report):
       return {across: document.documentElement.scrollWidth, letters: 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
               wide: wide.getBoundingClientRect().width}; })()""")
     check(size["across"] == 390, f"phone: nothing is wider than the screen: {size}")
+    check(page.evaluate(TOUCHING) == [], f"phone: labels do not touch: {page.evaluate(TOUCHING)}")
     check(size["letters"] >= 11 and size["wide"] == 0, f"phone: labels are legible: {size}")
     page.screenshot(folder / "phone.png")
 
