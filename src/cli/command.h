@@ -26,6 +26,7 @@ Command add_grid(CLI::App& program);
 Command add_evaluate(CLI::App& program);
 Command add_show(CLI::App& program);
 Command add_effects(CLI::App& program);
+Command add_report_command(CLI::App& program);
 Command add_cv(CLI::App& program);
 Command add_compare(CLI::App& program);
 Command add_suggest(CLI::App& program);

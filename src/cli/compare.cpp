@@ -11,6 +11,7 @@
 #include "cli/fold_run.h"
 #include "cli/fold_text.h"
 #include "cli/option_cli.h"
+#include "cli/report_files.h"
 #include "cli/resume.h"
 #include "cli/with_flags.h"
 #include "ick/base/error.h"
@@ -28,6 +29,7 @@ struct CompareRequest : FoldedRequest {
   CompareOptions compare;
   std::string expect_best;
   bool markdown = false;
+  ReportFiles report;
 };
 
 void take_up_comparison(CompareRequest& request, const CLI::App& app, const nlohmann::json& kept) {
@@ -158,6 +160,7 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     throw UsageError("--json and --markdown are two forms of one result; choose one");
   if (!kept && !request.out.empty()) KeptFolds::check_place(request.partial());
   check_expected(request);
+  check_report_place(request.report, request.data);
   ProgressWriter progress(request.progress);
   const Table table = read_folded(request, parsed(request.formulas), kept ? &kept->request() : nullptr, progress);
   const ComparisonPlan plan = plan_comparison(table, request.formulas, request.options, request.compare, request.folds);
@@ -183,6 +186,14 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     fmt::print("{}\n", out.dump(2));
   } else {
     fmt::print("{}", request.markdown ? comparison_markdown(found) : comparison_text(found));
+  }
+  if (request.report.wanted()) {
+    ReportOptions options = report_options(request.data, request.options.seed);
+    std::string command = "ick compare " + shell_word(request.data);
+    for (const std::string& each : request.formulas) command += " " + shell_word(each);
+    options.commands = {command + flags_text(request.compare) + flags_text(request.folds) +
+                        flags_text(request.options)};
+    write_report(report_of(found, table, options), request.report);
   }
   if (!request.out.empty()) fmt::print(stderr, "scores of each fold written to {}\n", request.out);
   if (!request.expect_best.empty() && !found.is_best(*found.find(request.expect_best))) {
@@ -212,6 +223,7 @@ Command add_compare(CLI::App& program) {
       "than one standard error of the difference");
   add_out(*app, r, "CSV file to write: scores of each candidate in each fold");
   app->add_flag("--markdown", r.markdown, "Print a table of Markdown");
+  add_report(*app, r.report);
   add_fit_options(*app, r);
   return {app, [request, app] { return run_compare(*request, *app); }};
 }

@@ -8,6 +8,7 @@
 #include "cli/fold_json.h"
 #include "cli/fold_run.h"
 #include "cli/fold_text.h"
+#include "cli/report_files.h"
 #include "cli/with_flags.h"
 #include "ick/base/error.h"
 #include "ick/base/file.h"
@@ -19,6 +20,7 @@ namespace {
 struct CvRequest : FoldedRequest {
   std::string formula;
   bool optimism = false;
+  ReportFiles report;
 };
 
 void take_up_cv(CvRequest& request, const CLI::App& app, const nlohmann::json& kept) {
@@ -53,6 +55,7 @@ int run_cv(CvRequest request, const CLI::App& app) {
     throw UsageError("cv needs a table and a formula, as in ick cv air.csv 'pm25 ~ rbf(x)'");
   }
   if (!kept && !request.out.empty()) KeptFolds::check_place(request.partial());
+  check_report_place(request.report, request.data);
   const Formula formula = parse_formula(request.formula);
   ProgressWriter progress(request.progress);
   const Table table = read_folded(request, {formula}, kept ? &kept->request() : nullptr, progress);
@@ -104,6 +107,12 @@ int run_cv(CvRequest request, const CLI::App& app) {
     print_folds(found.front(), fits.front().formula);
     if (found.size() > 1) print_optimism(found.front(), found.back());
   }
+  if (request.report.wanted()) {
+    ReportOptions options = report_options(request.data, request.options.seed);
+    options.commands = {"ick cv " + shell_word(request.data) + " " + shell_word(request.formula) +
+                        flags_text(request.folds) + flags_text(request.options)};
+    write_report(report_of(found.front(), fits.front().formula, table, options), request.report);
+  }
   if (!request.out.empty()) fmt::print(stderr, "predictions out of fold written to {}\n", request.out);
   return 0;
 }
@@ -121,6 +130,7 @@ Command add_cv(CLI::App& program) {
   app->add_flag("--optimism", r.optimism,
                 "Say what folds at random would have claimed, beside folds in time or space; doubles the time");
   add_out(*app, r, "CSV file to write: row, fold, target, and the prediction by the model of the fold");
+  add_report(*app, r.report);
   add_fit_options(*app, r);
   return {app, [request, app] { return run_cv(*request, *app); }};
 }

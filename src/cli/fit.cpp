@@ -15,6 +15,7 @@
 #include "cli/fit_text.h"
 #include "cli/option_cli.h"
 #include "cli/progress.h"
+#include "cli/report_files.h"
 #include "cli/resume.h"
 #include "ick/base/error.h"
 #include "ick/base/seed.h"
@@ -44,6 +45,7 @@ struct FitRequest {
   FitOptions options;
   DataOptions reading;
   LoadOptions loading;  // of a checkpoint
+  ReportFiles report;
 };
 
 std::string request_text(const FitRequest& request) {
@@ -87,6 +89,14 @@ std::string resume_command(const std::string& checkpoint, const Formula& formula
   return "ick fit --resume " + quoted(checkpoint) + (code ? " --trust" : "");
 }
 
+// Of the model as it was written, on the rows that were set apart.
+void report_fit(const FitRequest& request, const Table& table) {
+  const StoredModel stored = load_model(request.out, {.trust = true});  // its own code, if any
+  ReportOptions options = report_options(request.data, stored.report.options.seed);
+  options.commands = {fit_command(request.data, stored.model->formula(), request.out, stored.report.options)};
+  write_report(report_of(stored, &table, options), request.report);
+}
+
 int run_fit(FitRequest request, const CLI::App& app) {
   const bool resumed = !request.resume.empty();
   StoredCheckpoint stored;
@@ -113,6 +123,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
   if (!request.out.empty() && !request.dry_run && first) {
     check_model_place(request.out);
     refuse_table_inside(request.data, request.out);
+    check_report_place(request.report, request.data, request.out);
     kept.check();
   }
   ReadOptions reading = request.reading.read_options(formula);
@@ -159,6 +170,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
       save_model(*fitted.model, fitted.report, request.out, table, {request.data, table.names(), sum}, progress.log());
       kept.remove();
       print_fit(fitted, request.out, request.json, progress);
+      if (request.report.wanted()) report_fit(request, table);
     }
   } catch (const RankLost& lost) {
     progress.clear();
@@ -196,6 +208,7 @@ Command add_fit(CLI::App& program) {
       ->description("Resume a fit whose checkpoint carries a TorchScript, which could run any code");
   app->add_flag("--dry-run", r.dry_run, "Say what would be done, and what it would take, without doing it");
   app->add_flag("--json", r.json, "Print the result as JSON");
+  add_report(*app, r.report);
 
   add_options(*app, r.options);
   r.reading.add_to(*app);

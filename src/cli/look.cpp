@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/data_options.h"
 #include "cli/look_text.h"
+#include "cli/report_files.h"
 #include "ick/look/look.h"
 #include "ick/table/time.h"
 
@@ -19,6 +20,7 @@ struct LookRequest {
   std::string data, target;
   std::uint64_t seed = 0;
   bool json = false;
+  ReportFiles report;
   DataOptions reading;
 };
 
@@ -107,9 +109,13 @@ Json look_json(const TableLook& page) {
 }
 
 int run_look(const LookRequest& request) {
+  check_report_place(request.report, request.data);
   const Table table = read_table(request.data, request.reading.read_options());
   request.reading.check_types(table.names());
   const TableLook page = look(table, {.target = request.target, .seed = request.seed});
+  if (request.report.wanted()) {
+    write_report(report_of(page, table, report_options(request.data, request.seed)), request.report);
+  }
   if (request.json) {
     fmt::print("{}\n", look_json(page).dump(2, ' ', false, Json::error_handler_t::replace));
     return 0;
@@ -132,6 +138,7 @@ Command add_look(CLI::App& program) {
   app->add_option("--seed", request->seed, "Seed of the rows that are drawn to look for leaks and periods")
       ->capture_default_str();
   app->add_flag("--json", request->json, "Print JSON");
+  add_report(*app, request->report);
   request->reading.add_to(*app);
   return {app, [request] { return run_look(*request); }};
 }

@@ -127,11 +127,13 @@ int main(int argc, char** argv) {
       "Exit codes: 0 ok, 1 failure, 2 usage, 3 data, 4 numerical, 5 a check failed, 130 interrupted with a "
       "checkpoint.");
   const std::vector<ick::Command> commands = {
-      ick::add_look(app),    ick::add_suggest(app),  ick::add_fit(app),        ick::add_pretrain(app),
-      ick::add_predict(app), ick::add_evaluate(app), ick::add_future(app),     ick::add_grid(app),
-      ick::add_show(app),    ick::add_effects(app),  ick::add_cv(app),         ick::add_compare(app),
-      ick::add_update(app),  ick::add_check(app),    ick::add_explain(app),    ick::add_verify(app),
-      ick::add_list(app),    ick::add_simulate(app), ick::add_completion(app), ick::add_manual(app)};
+      ick::add_look(app),     ick::add_suggest(app),        ick::add_fit(app),
+      ick::add_pretrain(app), ick::add_predict(app),        ick::add_evaluate(app),
+      ick::add_future(app),   ick::add_grid(app),           ick::add_show(app),
+      ick::add_effects(app),  ick::add_report_command(app), ick::add_cv(app),
+      ick::add_compare(app),  ick::add_update(app),         ick::add_check(app),
+      ick::add_explain(app),  ick::add_verify(app),         ick::add_list(app),
+      ick::add_simulate(app), ick::add_completion(app),     ick::add_manual(app)};
   try {
     const int code = run(app, commands, print_config, argc, argv);
     if (std::fflush(stdout) == 0) return end(code);

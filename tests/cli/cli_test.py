@@ -117,7 +117,7 @@ class Errors(unittest.TestCase):
     def test_unknown_words(self):
         self.expect(["explan", "rbf(x)"], 2, 'no command named "explan"; did you mean "explain"?')
         self.expect(["fly"], 2, 'no command named "fly"; there are look, suggest, fit, pretrain, predict, evaluate, future, '
-                                "grid, show, effects, cv, compare, update, check, explain, verify, list, simulate, completion and manual")
+                                "grid, show, effects, report, cv, compare, update, check, explain, verify, list, simulate, completion and manual")
         self.expect(["list", "kernel"], 2, 'no list named "kernel"; did you mean "kernels"?')
         self.expect(["list", "horses"], 2,
                     'no list named "horses"; there are all, kernels, networks, trees, functions, images, features, likelihoods, '

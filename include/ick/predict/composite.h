@@ -73,6 +73,8 @@ struct CompositePredictor : Predictor {
   std::vector<std::string> support_names() const override;
   std::vector<ParameterValue> parameters() const override;
   double noise_sd() const override;
+  std::vector<KernelCurve> kernel_curves() const override;
+  std::vector<KernelMatrix> kernel_matrices(const Table& table, std::int64_t most_rows) const override;
 
   // Rows one after the other in blocks: memory does not grow with the table beyond its tensors.
   Prediction predict(const Table& table, const PredictOptions& options = {},

@@ -9,6 +9,7 @@
 #include "ick/dataset/notes.h"
 #include "ick/likelihood/predictive.h"
 #include "ick/predict/calibration.h"
+#include "ick/predict/kernel_view.h"
 #include "ick/predict/prediction.h"
 #include "ick/table/table.h"
 
@@ -63,6 +64,11 @@ class Predictor {
   // Standard deviation of the observation noise in the target's units (of the transformed target); not a number where
   // it has none of one size.
   virtual double noise_sd() const = 0;
+
+  // Learned kernels to be drawn: a curve for each term and each column of numbers or times that its kernels read; a
+  // matrix for each term, between at most so many rows of the table, spread over the first column that it reads.
+  virtual std::vector<KernelCurve> kernel_curves() const { return {}; }
+  virtual std::vector<KernelMatrix> kernel_matrices(const Table&, std::int64_t /*most_rows*/) const { return {}; }
 };
 
 }  // namespace ick
