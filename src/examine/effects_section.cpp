@@ -110,6 +110,13 @@ Figure effect_figure(const Examined& all, const Effect& effect) {
     figure.caption += surely_high > surely_low ? " No level line fits into the band: there is an effect."
                                                : " A level line fits into the band: there may be none.";
   }
+  if (effect.type == ColumnType::time && all.where.step > 0.0 && effect.at.size() > 1) {
+    const double apart = (effect.at.back() - effect.at.front()) / static_cast<double>(effect.at.size() - 1);
+    if (apart > 2.0 * all.where.step) {
+      figure.caption += fmt::format(" Its points are {} apart: seasons shorter than twice that are not seen rightly.",
+                                    duration_words(apart));
+    }
+  }
   return figure;
 }
 
