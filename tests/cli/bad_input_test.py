@@ -14,7 +14,7 @@ from support import PROGRAM, FolderCase, csv_text, ick, rows, side_by_side
 GOOD = "x,z,y\n" + "".join(f"{i},{i * i % 5},{i * i % 7}\n" for i in range(30))
 NEW_ROWS = "x,z\n1,2\n2,3\n"
 QUICK = {"--epochs": "1", "--members": "1", "--threads": "1"}
-SPLITS = ("write none, random=20%, last=20%, last(date)=20%, group(station)=20%, block(lat, lon)=20%, or a comparison "
+SPLITS = ("write none, random=20%, last=20%, last(date)=20%, last(date)=30d, group(station)=20%, block(lat, lon)=20%, or a comparison "
           "such as date >= 2019-05-16")
 
 
@@ -182,13 +182,13 @@ class BadInput(WithModels):
         cases += [
             (table | {"c.ini": "[fit]\nepoch=3\n"}, fit("t.csv", "y ~ mlp(x)", "--config", "c.ini"), 2,
              '--config: no setting named "fit.epoch"; `ick fit --help` shows how to call it'),
-            ({}, [], 2, "a command was expected: look, suggest, fit, pretrain, predict, evaluate, show, effects, cv, compare, "
-                    "update, check, explain, verify, list, simulate, completion and manual; `ick --help` shows how to call it"),
+            ({}, [], 2, "a command was expected: look, suggest, fit, pretrain, predict, evaluate, future, grid, show, "
+                    "effects, report, cv, compare, update, check, explain, verify, list, simulate, completion and manual; `ick --help` shows how to call it"),
             ({}, ["fti", "t.csv"], 2, 'no command named "fti"; did you mean "fit"?'),
             ({}, ["fit", "t.csv"], 2,
              "fit needs a table and a formula, as in ick fit air.csv 'pm25 ~ rbf(x)' --out air.model"),
             (table, ["fit", "t.csv", "y ~ mlp(x)"], 2, "fit needs a place for the model: --out DIR"),
-            ({}, ["predict", "net"], 2, "data is required; `ick predict --help` shows how to call it"),
+            ({}, ["predict", "net"], 2, "predict what? Name a table, or - for one on stdin; --grid predicts the cells of a map"),
             ({}, ["predict", "net", "t.csv", "--level", "2"], 2,
              '--level: found "2", expected a number between 0 and 1'),
             ({}, ["predict", "net", "t.csv", "--level", "1"], 2,
