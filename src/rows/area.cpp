@@ -17,7 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Rings of all areas: a place is inside when a line from it to the west meets their edges an odd number of times.
+// Rings of polygons: a place is inside of one when a line from it to the west meets its edges an odd number of times,
+// and inside of all when it is inside of any.
 class Polygons : public Area {
  public:
   Polygons(const std::string& path, bool degrees) {
@@ -63,6 +64,7 @@ class Polygons : public Area {
  private:
   struct Edge {
     double x0, y0, x1, y1;  // y0 < y1
+    int polygon;
   };
 
   static bool is_degrees(const Json& crs) {  // as it was written before RFC 7946
@@ -71,21 +73,42 @@ class Polygons : public Area {
     return name.find("CRS84") != std::string::npos || name.find("4326") != std::string::npos;
   }
 
-  // Where edges meet the line of that y, ascending. The lower end of an edge belongs to it, the upper one does not.
+  // Where the line of that y goes into the area and out of it, ascending. The lower end of an edge belongs to it, the
+  // upper one does not.
   std::vector<double> crossings_at(double y) const {
-    std::vector<double> crossings;
+    std::map<int, std::vector<double>> met;  // by polygon
     for (const Edge& edge : edges_) {
       if (edge.y0 > y) break;
-      if (y < edge.y1) crossings.push_back(edge.x0 + (edge.x1 - edge.x0) * (y - edge.y0) / (edge.y1 - edge.y0));
+      if (y >= edge.y1) continue;
+      met[edge.polygon].push_back(edge.x0 + (edge.x1 - edge.x0) * (y - edge.y0) / (edge.y1 - edge.y0));
     }
-    std::sort(crossings.begin(), crossings.end());
+    std::vector<std::pair<double, int>> steps;  // +1 into a polygon, -1 out of it
+    for (auto& [polygon, at] : met) {
+      std::sort(at.begin(), at.end());
+      for (std::size_t i = 0; i < at.size(); ++i) steps.emplace_back(at[i], i % 2 == 0 ? 1 : -1);
+    }
+    // Into the next one before out of the last: polygons that touch are one.
+    std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    std::vector<double> crossings;
+    int within = 0;
+    for (const auto& [x, step] : steps) {
+      if (within == 0 || within + step == 0) crossings.push_back(x);
+      within += step;
+    }
     return crossings;
+  }
+
+  void add_polygon(const Json& rings) {
+    for (const Json& ring : rings) add_ring(ring);
+    ++polygons_;
   }
 
   void add_ring(const Json& ring) {
     for (std::size_t i = 0; i < ring.size(); ++i) {
       const Json &a = ring.at(i), &b = ring.at((i + 1) % ring.size());
-      Edge edge{a.at(0), a.at(1), b.at(0), b.at(1)};
+      Edge edge{a.at(0), a.at(1), b.at(0), b.at(1), polygons_};
       if (edge.y0 > edge.y1) std::swap(edge.x0, edge.x1), std::swap(edge.y0, edge.y1);
       if (edge.y0 < edge.y1) edges_.push_back(edge);
     }
@@ -102,15 +125,14 @@ class Polygons : public Area {
     } else if (type == "GeometryCollection") {
       for (const Json& each : object.at("geometries")) add(each, depth + 1);
     } else if (type == "Polygon") {
-      for (const Json& ring : object.at("coordinates")) add_ring(ring);
+      add_polygon(object.at("coordinates"));
     } else if (type == "MultiPolygon") {
-      for (const Json& polygon : object.at("coordinates")) {
-        for (const Json& ring : polygon) add_ring(ring);
-      }
+      for (const Json& polygon : object.at("coordinates")) add_polygon(polygon);
     }
   }
 
   std::vector<Edge> edges_;  // ascending by y0
+  int polygons_ = 0;
 };
 
 class RasterArea : public Area {

@@ -60,7 +60,7 @@ TEST(Grid, PartsAreTheWhole) {
   EXPECT_EQ(all.column("date").values[static_cast<std::size_t>(cells - 1)], *parse_time("2019-04-01", "%Y-%m-%d"));
 }
 
-// A triangle with a hole, and a square elsewhere.
+// A triangle with a hole, and two squares elsewhere, which overlap.
 TEST(Grid, CellsWithinAnArea) {
   const ScratchFolder folder;
   folder.write("a.geojson", R"({"type": "FeatureCollection", "features": [
@@ -69,24 +69,26 @@ TEST(Grid, CellsWithinAnArea) {
       {"type": "Feature", "properties": null, "geometry": null},
       {"type": "Feature", "properties": {}, "geometry": {"type": "GeometryCollection", "geometries": [
         {"type": "Point", "coordinates": [0, 0]},
-        {"type": "MultiPolygon", "coordinates": [[[[20.1, 44.1], [22.1, 44.1], [22.1, 46.1], [20.1, 46.1], [20.1, 44.1]]]]}]}}]})");
+        {"type": "MultiPolygon", "coordinates": [[[[20.1, 44.1], [22.1, 44.1], [22.1, 46.1], [20.1, 46.1], [20.1, 44.1]]],
+          [[[21.1, 45.1], [23.1, 45.1], [23.1, 47.1], [21.1, 47.1], [21.1, 45.1]]]]}]}}]})");
   const Table rows = grid_rows(
       grid_places(),
       {.columns = {"lat", "lon"}, .step = {0.25}, .within = folder.file("a.geojson"), .set = {{"date", "2019-07-01"}}});
   std::int64_t expected = 0;
   for (int i = 0; i <= 40; ++i) {
-    for (int j = 0; j <= 90; ++j) {
+    for (int j = 0; j <= 93; ++j) {
       const double y = 40 + 0.25 * i, x = 0.25 * j;
       // As the scan line has it: the west edge and the lower end belong to an area, the east edge and the upper end do not.
       const bool triangle = x > 0 && x <= 50 - y && y<50, hole = x> 1.3 && x < 3.3 && y > 41.3 && y < 43.3;
       const bool square = x > 20.1 && x < 22.1 && y > 44.1 && y < 46.1;
-      expected += (triangle && !hole) || square;
+      const bool other = x > 21.1 && x < 23.1 && y > 45.1 && y < 47.1;
+      expected += (triangle && !hole) || square || other;
     }
   }
   EXPECT_EQ(rows.rows, expected);
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows.rows); ++i) {
     const double x = rows.column("lon").values[i], y = rows.column("lat").values[i];
-    ASSERT_TRUE((x + y <= 50.0 && !(x > 1.3 && x < 3.3 && y > 41.3 && y < 43.3)) || (x > 20.1 && x < 22.1));
+    ASSERT_TRUE((x + y <= 50.0 && !(x > 1.3 && x < 3.3 && y > 41.3 && y < 43.3)) || (x > 20.1 && x < 23.1));
   }
 }
 
