@@ -120,6 +120,23 @@ Figure effect_figure(const Examined& all, const Effect& effect) {
   return figure;
 }
 
+// Means of `parts` over the rows of each instant, about their mean: of many series one curve.
+std::pair<std::vector<double>, std::vector<double>> means_by_instant(const Numbers& time,
+                                                                     const std::vector<double>& parts) {
+  std::map<double, std::pair<double, double>> instants;  // sum, rows
+  double sum = 0.0, rows = 0.0;
+  for (std::size_t i = 0; i < time.size(); ++i) {
+    if (!std::isfinite(time[i]) || !std::isfinite(parts[i])) continue;
+    auto& [sum_here, rows_here] = instants[time[i]];
+    sum_here += parts[i], sum += parts[i], ++rows_here, ++rows;
+  }
+  std::pair<std::vector<double>, std::vector<double>> means;  // instants, parts
+  for (const auto& [at, here] : instants) {
+    means.first.push_back(at), means.second.push_back(here.first / here.second - sum / rows);
+  }
+  return means;
+}
+
 // Parts of the prediction over time: means of the rows in each of some spans.
 std::optional<Figure> components_figure(const Examined& all) {
   const std::vector<ComponentName> names = all.model.component_names();
@@ -140,15 +157,8 @@ std::optional<Figure> components_figure(const Examined& all) {
   double most = 0.0;
   std::string strongest;
   for (std::size_t t = 0; t < std::min<std::size_t>(names.size(), 4); ++t) {
-    std::vector<double> x, y;
-    for (std::size_t i = 0; i < time.size(); ++i) {
-      if (std::isfinite(time[i]) && std::isfinite(parts.mean[t][i]))
-        x.push_back(time[i]), y.push_back(parts.mean[t][i]);
-    }
+    const auto [x, y] = means_by_instant(time, parts.mean[t]);
     if (x.size() < 3) return std::nullopt;
-    double mean = 0.0;
-    for (const double each : y) mean += each / static_cast<double>(y.size());
-    for (double& each : y) each -= mean;
     const BinnedMeans spans = binned_means(x, y, std::min<std::int64_t>(kSpans, std::ssize(x)));
     PlotLayer line;
     line.mark = Mark::line, line.tone = kTones[t], line.name = short_text(names[t].text, 40);

@@ -9,6 +9,7 @@ import pathlib
 import random
 import re
 import shutil
+import statistics
 import sys
 import unittest
 
@@ -209,6 +210,19 @@ class Report(FolderCase):
         titles = [part["figure"]["title"] for part in time["parts"] if "figure" in part]
         self.assertEqual(len(titles), 3)
         self.assertTrue(all(re.match(r"s\d, ", each) for each in titles), titles)
+
+    def test_terms_over_time_are_means_over_the_series(self):
+        self.run_ick("predict", "stations.model", "stations.csv", "--components", "--out", "parts.csv")
+        lines = [each for each in self.figure("stations", "components-time")["layers"] if each["mark"] == "line"]
+        with (self.folder / "parts.csv").open() as file:
+            predicted = list(csv.DictReader(file))
+        days = sorted({row["date"] for row in predicted})[-len(lines[0]["x"]):]
+        self.assertEqual(len(days), 20)  # a quarter of 80, not of their five series
+        for number, line in enumerate(lines, 1):
+            means = [statistics.mean(float(row[f"term{number}"]) for row in predicted if row["date"] == day)
+                     for day in days]
+            for found, mean in zip(line["y"], means):
+                self.assertAlmostEqual(found, mean - statistics.mean(means), delta=1e-4, msg=line["name"])
 
     def test_names_and_cells_are_text(self):
         self.run_ick("look", "table.csv", "y", "--report", "hostile.html")
