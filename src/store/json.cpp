@@ -437,7 +437,8 @@ Encoder encoder_from_json(const Json& json) {
     }
   }
   encoder.derived = derived_from_json(json.value("derived", Json::array()));
-  for (const Json& each : json.value("derived_from", Json::array())) encoder.derived_from.push_back(column_info_from_json(each));
+  for (const Json& each : json.value("derived_from", Json::array()))
+    encoder.derived_from.push_back(column_info_from_json(each));
   return encoder;
 }
 
