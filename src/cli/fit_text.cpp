@@ -186,11 +186,13 @@ void print_sets(const Predictor& model) {
                  : uncalibrated_text(calibration, kLevel, true));
 }
 
-void print_noise(double sd, const Encoder& encoder) {
+// `of_rows`: the formula of a noise that differs from row to row, if it does.
+void print_noise(double sd, const Encoder& encoder, const std::string& of_rows = "") {
   const std::string_view transform = encoder.transform->name;
   print_line("noise (sd)",
-             fmt::format("{:.4g}{}", sd,
-                         transform.empty() ? "" : fmt::format(" (of {}({}))", transform, encoder.target.name)));
+             fmt::format("{:.4g}{}{}", sd,
+                         transform.empty() ? "" : fmt::format(" (of {}({}))", transform, encoder.target.name),
+                         of_rows.empty() ? "" : " on average, of a row by sigma " + of_rows));
 }
 
 // What stands between the function and an observation.
@@ -205,7 +207,9 @@ void print_uncertainty(const CompositePredictor& model, const std::string& parts
   if (likelihood.link != Link::identity) {
     print_line("dispersion", fmt::format("{:.4g} ({})", model.noise * model.noise, dispersion_text(likelihood)));
   } else {
-    print_noise(model.noise * model.encoder.target_scaling.sd, model.encoder);
+    const std::string formula = model.noise_model == nullptr ? "" : model.noise_model->formula();
+    const std::string of_rows = formula.empty() ? "" : formula.substr(formula.find('~'));
+    print_noise(model.noise * model.encoder.target_scaling.sd, model.encoder, of_rows);
   }
   print_line("90% interval", interval_text({model.calibration, likelihood, model.encoder}, parts));
 }

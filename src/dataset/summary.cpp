@@ -20,6 +20,7 @@ namespace ick {
 namespace {
 
 constexpr std::int64_t kExamined = 4'000'000;  // rows, the last ones, by which series and steps are found
+constexpr double kMostlyKnown = 0.9;           // of the rows with a time, by a column that names series
 constexpr double kToldApart = 0.99;            // of rows, by time and series: clocks that are set back repeat an hour
 constexpr double kOnOneDay = 0.9;              // of the times of a rhythm of months
 
@@ -82,7 +83,7 @@ class Keys {
       : rows_(std::ssize(rows)), times_(detail::codes_of(some_of(table.column(time), rows), rows_)) {
     const std::vector<std::int64_t> of_time = times_.rows();
     const std::int64_t most = of_time.empty() ? 0 : *std::max_element(of_time.begin(), of_time.end());
-    if (times_.count >= kToldApart * static_cast<double>(rows_)) return;  // one series
+    if (times_.count >= kToldApart * known_rows(times_)) return;  // one series
     const auto may_tell = [&](const Column& column) {
       return column.info.name != time && !contains(others, column.info.name);
     };
@@ -110,10 +111,16 @@ class Keys {
   const std::vector<std::string>& names() const { return names_; }
 
  private:
+  static double known_rows(const detail::Codes& codes) {
+    return static_cast<double>(codes.of.size()) -
+           static_cast<double>(std::count(codes.of.begin(), codes.of.end(), detail::Codes::kMissing));
+  }
+
   // The fewest series that tell rows of one time apart.
   void try_columns(const std::vector<std::string>& names, const detail::Codes& codes, std::int64_t most) {
     if (codes.count < 2 || codes.count > most || (series_ > 0 && codes.count >= series_)) return;
-    if (joined(times_, codes).count < kToldApart * static_cast<double>(rows_)) return;
+    const detail::Codes both = joined(times_, codes);  // gaps tell nothing
+    if (known_rows(both) < kMostlyKnown * known_rows(times_) || both.count < kToldApart * known_rows(both)) return;
     names_ = names;
     series_ = codes.count;
   }

@@ -353,7 +353,7 @@ FitPlan plan_rows(const Table& given, const Formula& formula, const FitOptions& 
   plan.notes.without_target = table.rows - count_of(usable);
   std::vector<bool> with_target = usable;
   usable = readable_rows(table, encoder_plan(plan.spec, plan.options), usable);
-  if (!options.noise_formula.empty()) usable = rows_with_noise(table, formula.target, options, usable);
+  if (!options.noise_formula.empty()) usable = rows_with_noise(given, formula.target, options, usable);
   plan.notes.with_gaps = count_of(with_target) - count_of(usable);
   check_row_columns(table, encoder_plan(plan.spec, plan.options), usable);
   check_places(plan.spec, table, usable);

@@ -82,7 +82,9 @@ std::vector<CurveColumns> curve_columns(const Kernel& kernel, const Encoder& enc
   return found;
 }
 
-KernelCurve curve_along(const Kernel& kernel, const Encoder& encoder, const CurveColumns& along) {
+// Nothing where the kernel's variance changes along the way, as that of a line does: there the correlation depends on
+// the place of both rows, not on how far apart they are.
+std::optional<KernelCurve> curve_along(const Kernel& kernel, const Encoder& encoder, const CurveColumns& along) {
   const auto summary = [&](std::int64_t column) -> const InputSummary& {
     return encoder.kernel_columns[static_cast<std::size_t>(column)].summary;
   };
@@ -111,6 +113,8 @@ KernelCurve curve_along(const Kernel& kernel, const Encoder& encoder, const Curv
     curve.distance.push_back(d);
     to[i][along.columns.back()] += along.sphere ? d * degrees : d;
   }
+  const at::Tensor variance = kernel.diagonal(to);
+  if (!at::allclose(variance, variance.narrow(1, 0, 1).expand_as(variance), /*rtol=*/1e-6, /*atol=*/0.0)) return {};
   curve.correlation = to_vector(correlation_of(kernel, from, to).squeeze(0).contiguous());
   return curve;
 }
@@ -139,8 +143,10 @@ std::vector<KernelCurve> CompositePredictor::kernel_curves() const {
     const std::optional<Kernel> kernel = model().parts_of(t).kernel;
     if (!kernel) continue;
     for (const CurveColumns& along : curve_columns(*kernel, encoder)) {
-      KernelCurve& curve = curves.emplace_back(curve_along(*kernel, encoder, along));
-      curve.term = "term" + std::to_string(t + 1), curve.text = print(spec().terms[t].kernels);
+      std::optional<KernelCurve> curve = curve_along(*kernel, encoder, along);
+      if (!curve) continue;
+      curve->term = "term" + std::to_string(t + 1), curve->text = print(spec().terms[t].kernels);
+      curves.push_back(std::move(*curve));
     }
   }
   return curves;

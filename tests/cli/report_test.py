@@ -147,6 +147,10 @@ class Report(FolderCase):
             spectrum = self.figure("known", f"kernel-eigenvalues-term{number}")["layers"][0]["y"]
             self.assertAlmostEqual(sum(spectrum), 1.0, delta=1e-6)
 
+    def test_a_line_has_no_correlation_by_distance(self):
+        drawn = [figure["id"] for figure in parts_of(self.pages["counts"], "figure")]
+        self.assertEqual([each for each in drawn if each.startswith("kernel-term")], ["kernel-term1-1"])
+
     def test_residuals_are_those_of_the_predictions(self):
         self.run_ick("predict", "numbers.model", "table.csv", "--out", "predicted.csv", "--level", "0.9")
         with (self.folder / "predicted.csv").open() as file:

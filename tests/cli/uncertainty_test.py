@@ -262,6 +262,9 @@ class Noise(Simulated):
         cls.write("many.csv", simulated(1500, 3))
         cls.fit("varying", "w ~ mlp(x, z)", "--sigma", "sigma ~ linear(x)", "--epochs", "20", data="many.csv")
 
+    def test_says_what_the_noise_follows(self):
+        self.assertRegex(self.run_ick("show", "varying").stdout, r"noise \(sd\) .* by sigma ~ linear\(x\)")
+
     def test_follows_the_data(self):
         rows, said = self.predict("varying")
         self.assertEqual(said, "")

@@ -102,6 +102,21 @@ TEST(DataSummary, SeriesAreToldApartByTheColumnThatDoesSo) {
 }
 
 // A clock that is set back repeats an hour; that does not make series of the wind's direction.
+// 200 days of three stations; one row in 20 has no time, another one no station.
+TEST(DataSummary, GapsInTimesAndNamesLeaveSeriesApart) {
+  std::vector<double> times, station, y;
+  for (int i = 0; i < 600; ++i) {
+    times.push_back(i % 20 == 7 ? kGap : day("2019-01-01") + i / 3);
+    station.push_back(i % 20 == 11 ? kGap : i % 3), y.push_back(i);
+  }
+  const Table table = table_of({column_of("date", times, ColumnType::time), column_of("y", y),
+                                column_of("station", station, ColumnType::category, {"a", "b", "c"})});
+  const DataSummary summary = summary_of(table, {"date"});
+  EXPECT_EQ(summary.keys, std::vector<std::string>{"station"});
+  EXPECT_EQ(summary.series.size(), 3u);
+  EXPECT_EQ(summary.step, (TimeStep{1.0}));
+}
+
 TEST(DataSummary, ARepeatedHourMakesNoSeries) {
   std::vector<double> times, sky, y;
   for (int hour = 0; hour < 24 * 30; ++hour) {

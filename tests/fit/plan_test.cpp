@@ -263,6 +263,15 @@ TEST(Plan, FormulasOfTheNoise) {
             "noise_formula: the table has a column named sigma, which here means the noise; rename the column");
 }
 
+// Both formulas compute sqrt(a), and "." of the noise stands for columns of the table alone.
+TEST(Plan, TheNoiseReadsWhatTheFormulaComputes) {
+  FitOptions options;
+  for (const char* noise : {"sigma ~ mlp(sqrt(a))", "sigma ~ mlp(.)"}) {
+    options.noise_formula = noise;
+    EXPECT_NO_THROW(plan_fit(generic_table(600), parse_formula("y ~ mlp(sqrt(a))"), options)) << noise;
+  }
+}
+
 TEST(Plan, SaysWhatHasNoEffect) {
   using Remarks = std::vector<std::string>;
   const auto remarks = [](const std::string& formula, const FitOptions& asked) {

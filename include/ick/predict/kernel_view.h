@@ -9,9 +9,9 @@
 namespace ick {
 
 // The correlation that a term's kernels, at their learned parameters, say two rows have that differ in one column alone:
-//   k(x, x + d) / sqrt(k(x, x) k(x + d, x + d)),   x in the middle of the training rows
-// the mean over members. What networks of the term add is not in it. Without an end of its own, as far as the training
-// rows reach.
+//   k(x, x + d) / sqrt(k(x, x) k(x + d, x + d))
+// the mean over members, where it is the same for all x: lines and polynomials have none. What networks of the term add
+// is not in it. Without an end of its own, as far as the training rows reach.
 struct KernelCurve {
   std::string term, text;        // "term1", "periodic(date, period=1y)"
   std::string column;            // "date"; of a place on the globe both, "lat, lon"
