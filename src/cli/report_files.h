@@ -43,8 +43,12 @@ template <class Struct>
 std::string flag_text(const Option<Struct>& row, const Struct& options) {
   const OptionValue value = row.get(options);
   if (value == row.standard || row.group == OptionGroup::running || row.group == OptionGroup::library) return "";
-  const std::string flag = row.as_flag();
-  return " " + flag + (row.is_switch() ? "" : " " + shell_word(row.print(value)));
+  const std::string flag = " " + row.as_flag();
+  if (row.is_switch()) return flag;
+  if (!row.is_list() || row.kind == OptionKind::integers) return flag + " " + shell_word(row.print(value));
+  std::string text;  // --unit a=m --unit b=s
+  for (const std::string& word : row.words_of(value)) text += flag + " " + shell_word(word);
+  return text;
 }
 template <class Struct>
 std::string flags_text(const Struct& options) {

@@ -140,14 +140,21 @@ Figure spectrum_figure(const KernelMatrix& matrix, bool by_neighbours) {
   return figure;
 }
 
+Entry end_of(const std::vector<double>& ends, std::size_t i) {
+  return ends.empty() ? words_entry("") : number_entry(ends[i]);
+}
+
 TextTable parameters_table(const Examined& all) {
   TextTable table;
-  table.id = "parameters", table.header = {"parameter", "value", "unit", "known or learned"};
-  table.caption = "Parameters of the kernels, in the units of the data: means over members.";
+  table.id = "parameters", table.header = {"parameter", "value", "5%", "95%", "unit", "known or learned"};
+  table.caption =
+      "Parameters of the kernels, in the units of the data: means over members, and the ends of 90% intervals by the "
+      "curvature of the posterior (Laplace), empty where that is not known.";
   for (const ParameterValue& each : all.model.parameters()) {
     for (std::size_t i = 0; i < each.values.size() && i < 12; ++i) {
       const std::string index = each.values.size() > 1 ? fmt::format("[{}]", i + 1) : "";
-      table.rows.push_back({words_entry(each.path + index), number_entry(each.values[i]), words_entry(each.unit),
+      table.rows.push_back({words_entry(each.path + index), number_entry(each.values[i]), end_of(each.lower, i),
+                            end_of(each.upper, i), words_entry(each.unit),
                             words_entry(each.fixed     ? "known"
                                         : each.at_edge ? "learned, at the edge of its prior"
                                                        : "learned")});
