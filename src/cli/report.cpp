@@ -55,8 +55,11 @@ int run_report(ReportRequest request) {
   }
   ReportOptions options = report_options(request.data, request.options.seed);
   options.level = request.options.level, options.rows = request.options.rows;
-  options.commands = {fit_command(stored.origin.path, stored.model->formula(), request.model, stored.report.options)};
-  options.commands.push_back("ick report " + request.model + (request.data.empty() ? "" : " " + request.data));
+  options.commands = {
+      fit_command(stored.origin.path, stored.model->formula(), request.model, request.reading, stored.report.options)};
+  options.commands.push_back("ick report " + shell_word(request.model) +
+                             (request.data.empty() ? "" : " " + shell_word(request.data)) +
+                             flags_text(request.reading));
   const Page page = report_of(stored, table ? &*table : nullptr, options);
   if (request.text) fmt::print("{}", text_of(page, terminal_width()));
   write_report(page, request.files);

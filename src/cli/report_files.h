@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_options.h"
 #include "ick/examine/report.h"
 #include "ick/train/options.h"
 
@@ -33,7 +34,7 @@ ReportOptions report_options(const std::string& data, std::uint64_t seed = 0);
 
 // "ick fit air.csv 'y ~ rbf(x)' --out air.model --holdout last=20%", as a shell takes it.
 std::string fit_command(const std::string& data, const std::string& formula, const std::string& model,
-                        const FitOptions& options);
+                        const DataOptions& reading, const FitOptions& options);
 
 // As a shell takes it: in quotes, where it needs them.
 std::string shell_word(const std::string& text);
