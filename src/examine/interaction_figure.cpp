@@ -10,8 +10,6 @@ namespace ick {
 
 namespace {
 
-constexpr std::int64_t kPoints = 15, kRows = 60, kDraws = 20, kMostDots = 400;
-
 // Where the cell of each point begins, and where the last one ends: halfway between points.
 std::vector<double> ends_of_cells(const std::vector<double>& at) {
   std::vector<double> ends = {at.front()};
@@ -27,6 +25,7 @@ void take_axis(const EffectPoints& points, Axis& axis) {
 
 // Some rows at their places: where there are none, the model guesses.
 PlotLayer dots_of(const Examined& all, const Table& rows, const Interaction& found) {
+  constexpr std::int64_t kMostDots = 400;
   PlotLayer dots;
   dots.mark = Mark::points, dots.tone = Tone::reference, dots.name = "rows";
   const Numbers &a = rows.column(found.a.column).values, &b = rows.column(found.b.column).values;
@@ -53,7 +52,7 @@ std::optional<Figure> interaction_figure(const Examined& all, const Table& rows,
   }
   if (pair.size() < 2) return std::nullopt;
   EffectOptions options;
-  options.points = kPoints, options.rows = kRows, options.draws = kDraws, options.seed = all.options.seed;
+  options.points = 15, options.rows = 60, options.draws = 20, options.seed = all.options.seed;
   Interaction found;
   try {
     found = interaction_of(all.model, rows, pair[0], pair[1], options);
