@@ -191,8 +191,8 @@ int run_compare(CompareRequest request, const CLI::App& app) {
     ReportOptions options = report_options(request.data, request.options.seed);
     std::string command = "ick compare " + shell_word(request.data);
     for (const std::string& each : request.formulas) command += " " + shell_word(each);
-    options.commands = {command + flags_text(request.compare) + flags_text(request.folds) +
-                        flags_text(request.options)};
+    options.commands = {command + flags_text(request.reading) + flags_text(request.compare) +
+                        flags_text(request.folds) + flags_text(request.options)};
     write_report(report_of(found, table, options), request.report);
   }
   if (!request.out.empty()) fmt::print(stderr, "scores of each fold written to {}\n", request.out);

@@ -110,7 +110,7 @@ int run_cv(CvRequest request, const CLI::App& app) {
   if (request.report.wanted()) {
     ReportOptions options = report_options(request.data, request.options.seed);
     options.commands = {"ick cv " + shell_word(request.data) + " " + shell_word(request.formula) +
-                        flags_text(request.folds) + flags_text(request.options)};
+                        flags_text(request.reading) + flags_text(request.folds) + flags_text(request.options)};
     write_report(report_of(found.front(), fits.front().formula, table, options), request.report);
   }
   if (!request.out.empty()) fmt::print(stderr, "predictions out of fold written to {}\n", request.out);

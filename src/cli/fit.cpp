@@ -90,10 +90,10 @@ std::string resume_command(const std::string& checkpoint, const Formula& formula
 }
 
 // Of the model as it was written, on the rows that were set apart.
-void report_fit(const FitRequest& request, const Table& table) {
+void report_fit(const FitRequest& request, const FitOptions& given, const Table& table) {
   const StoredModel stored = load_model(request.out, {.trust = true});  // its own code, if any
   ReportOptions options = report_options(request.data, stored.report.options.seed);
-  options.commands = {fit_command(request.data, stored.model->formula(), request.out, stored.report.options)};
+  options.commands = {fit_command(request.data, stored.model->formula(), request.out, request.reading, given)};
   write_report(report_of(stored, &table, options), request.report);
 }
 
@@ -170,7 +170,7 @@ int run_fit(FitRequest request, const CLI::App& app) {
       save_model(*fitted.model, fitted.report, request.out, table, {request.data, table.names(), sum}, progress.log());
       kept.remove();
       print_fit(fitted, request.out, request.json, progress);
-      if (request.report.wanted()) report_fit(request, table);
+      if (request.report.wanted()) report_fit(request, options, table);
     }
   } catch (const RankLost& lost) {
     progress.clear();

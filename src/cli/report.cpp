@@ -42,6 +42,17 @@ int terminal_width() {
   return std::clamp<int>(size.ws_col, 40, 120);
 }
 
+// Those that repeat the fit. Where another engine took the place of the one in its settings, the fit chose, and does so
+// again: asked for by name it would not.
+FitOptions repeating(const StoredModel& stored) {
+  FitOptions options = stored.report.options;
+  const auto* const model = dynamic_cast<const CompositePredictor*>(stored.model.get());
+  if (model != nullptr && model->posterior->engine().name != options.posterior) {
+    options.posterior = FitOptions().posterior;
+  }
+  return options;
+}
+
 int run_report(ReportRequest request) {
   if (!request.text && request.files.out.empty()) request.files.out = usual_place(request.model);
   check_report_place(request.files, request.data, request.model);
@@ -55,8 +66,11 @@ int run_report(ReportRequest request) {
   }
   ReportOptions options = report_options(request.data, request.options.seed);
   options.level = request.options.level, options.rows = request.options.rows;
-  options.commands = {fit_command(stored.origin.path, stored.model->formula(), request.model, stored.report.options)};
-  options.commands.push_back("ick report " + request.model + (request.data.empty() ? "" : " " + request.data));
+  options.commands = {
+      fit_command(stored.origin.path, stored.model->formula(), request.model, request.reading, repeating(stored))};
+  options.commands.push_back("ick report " + shell_word(request.model) +
+                             (request.data.empty() ? "" : " " + shell_word(request.data)) +
+                             flags_text(request.reading));
   const Page page = report_of(stored, table ? &*table : nullptr, options);
   if (request.text) fmt::print("{}", text_of(page, terminal_width()));
   write_report(page, request.files);

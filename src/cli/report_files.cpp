@@ -94,14 +94,9 @@ ReportOptions report_options(const std::string& data, std::uint64_t seed) {
 }
 
 std::string fit_command(const std::string& data, const std::string& formula, const std::string& model,
-                        const FitOptions& options) {
-  std::string text = "ick fit " + shell_word(data) + " " + shell_word(formula) + " --out " + shell_word(model);
-  // What else a fit chose from the data it chooses again.
-  for (const char* const name : {"seed", "model", "holdout", "validation", "likelihood", "posterior", "noise_formula",
-                                 "refit", "horizon", "members", "epochs"}) {
-    text += flag_text(*option_table<FitOptions>().find(name), options);
-  }
-  return text;
+                        const DataOptions& reading, const FitOptions& options) {
+  return "ick fit " + shell_word(data) + " " + shell_word(formula) + " --out " + shell_word(model) +
+         flags_text(reading) + flags_text(options);
 }
 
 }  // namespace ick

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/data_options.h"
 #include "ick/examine/report.h"
 #include "ick/train/options.h"
 
@@ -33,7 +34,7 @@ ReportOptions report_options(const std::string& data, std::uint64_t seed = 0);
 
 // "ick fit air.csv 'y ~ rbf(x)' --out air.model --holdout last=20%", as a shell takes it.
 std::string fit_command(const std::string& data, const std::string& formula, const std::string& model,
-                        const FitOptions& options);
+                        const DataOptions& reading, const FitOptions& options);
 
 // As a shell takes it: in quotes, where it needs them.
 std::string shell_word(const std::string& text);
@@ -43,8 +44,12 @@ template <class Struct>
 std::string flag_text(const Option<Struct>& row, const Struct& options) {
   const OptionValue value = row.get(options);
   if (value == row.standard || row.group == OptionGroup::running || row.group == OptionGroup::library) return "";
-  const std::string flag = row.as_flag();
-  return " " + flag + (row.is_switch() ? "" : " " + shell_word(row.print(value)));
+  const std::string flag = " " + row.as_flag();
+  if (row.is_switch()) return flag;
+  if (!row.is_list() || row.kind == OptionKind::integers) return flag + " " + shell_word(row.print(value));
+  std::string text;  // --unit a=m --unit b=s
+  for (const std::string& word : row.words_of(value)) text += flag + " " + shell_word(word);
+  return text;
 }
 template <class Struct>
 std::string flags_text(const Struct& options) {

@@ -15,10 +15,7 @@ namespace {
 
 constexpr std::int64_t kRows = 600, kDeals = 3, kMostCurves = 6;
 
-std::optional<Figure> shares_figure(const Examined& all) {
-  const std::vector<TermShare> shares =
-      all.fit.term_shares.empty() && all.has_numbers() ? term_shares(all.model, *all.table) : all.fit.term_shares;
-  if (shares.size() < 2) return std::nullopt;  // one term says it all
+Figure shares_figure(const Examined& all, const std::vector<TermShare>& shares) {
   Figure figure;
   figure.id = "terms", figure.title = "What each term says";
   figure.x.title = "share of the variance of " + short_text(all.model.component_scale());
@@ -41,6 +38,33 @@ std::optional<Figure> shares_figure(const Examined& all) {
       "{:.0f}%.",
       short_text(shares[most].name.text, 80), 100.0 * shares[most].share);
   return figure;
+}
+
+TextTable terms_table(const std::vector<TermShare>& shares) {
+  TextTable table;
+  table.id = "terms", table.header = {"term", "formula", "share", "rmse lost without it", "standard error"};
+  for (const TermShare& each : shares) {
+    table.rows.push_back({words_entry(each.name.path), words_entry(short_text(each.name.text, 80)),
+                          share_entry(each.share), number_entry(each.rmse_lost, 3),
+                          number_entry(each.rmse_lost_error, 2)});
+  }
+  const auto less = [](const TermShare& a, const TermShare& b) { return a.rmse_lost < b.rmse_lost; };
+  std::vector<TermShare> known = shares;
+  std::erase_if(known, [](const TermShare& each) { return !std::isfinite(each.rmse_lost); });
+  table.caption =
+      "Lost: by how much the rmse of validation rows rises when a term's mean stands for it, the others as "
+      "they are, not fitted again. ";
+  if (known.empty()) {
+    table.caption += "It is not known here.";
+    return table;
+  }
+  const TermShare& most = *std::max_element(known.begin(), known.end(), less);
+  const auto none = std::count_if(known.begin(), known.end(),
+                                  [](const TermShare& each) { return !(each.rmse_lost > 2.0 * each.rmse_lost_error); });
+  table.caption +=
+      fmt::format("Most is lost without {}, {:+.3g}{}.", short_text(most.name.text, 80), most.rmse_lost,
+                  none > 0 ? fmt::format("; {} of {} terms cannot be told from none", none, known.size()) : "");
+  return table;
 }
 
 Figure importance_figure(const Examined& all, const std::vector<Importance>& found) {
@@ -179,10 +203,16 @@ std::optional<Figure> components_figure(const Examined& all) {
 
 std::optional<Section> effects_section(const Examined& all) {
   Section section{"effects", "What terms and columns say", {}};
-  if (std::optional<Figure> shares = shares_figure(all)) section.parts.emplace_back(*std::move(shares));
+  const std::vector<TermShare> shares =
+      all.fit.term_shares.empty() && all.has_numbers() ? term_shares(all.model, *all.table) : all.fit.term_shares;
+  if (shares.size() > 1) {  // one term says it all
+    section.parts.emplace_back(shares_figure(all, shares));
+    section.parts.emplace_back(terms_table(shares));
+  }
   if (!all.has_rows()) return section.parts.empty() ? std::nullopt : std::make_optional(section);
   if (std::optional<Figure> parts = components_figure(all)) section.parts.emplace_back(*std::move(parts));
   std::vector<std::string> columns;
+  bool ranked = false;  // by importance
   const std::vector<ColumnInfo> read = all.model.columns();
   constexpr std::size_t kMostColumns = 25;  // whose importance is looked for
   if (all.scored && !read.empty() && read.size() <= kMostColumns && !all.model.reads_images()) {
@@ -191,6 +221,7 @@ std::optional<Section> effects_section(const Examined& all) {
     const std::vector<Importance> found = importance_of(all.model, *all.table, options);
     section.parts.emplace_back(importance_figure(all, found));
     for (const Importance& each : found) columns.push_back(each.column);
+    ranked = true;
   } else {
     for (const ColumnInfo& info : read) columns.push_back(info.name);
   }
@@ -213,6 +244,11 @@ std::optional<Section> effects_section(const Examined& all) {
   if (drawn > kMostCurves) {
     section.parts.emplace_back(Paragraph{
         fmt::format("Curves of the {} columns that matter most; `ick effects` has the others.", kMostCurves)});
+  }
+  if (ranked) {
+    if (std::optional<Figure> figure = interaction_figure(all, some, columns)) {
+      section.parts.emplace_back(*std::move(figure));
+    }
   }
   if (section.parts.empty()) return std::nullopt;
   return section;

@@ -89,6 +89,10 @@ std::optional<Section> support_section(const Examined& all);
 std::optional<Section> exact_section(const Examined& all);
 std::optional<Section> settings_section(const Examined& all);
 
+// Of the two first columns of numbers or times; none where there are not two.
+std::optional<Figure> interaction_figure(const Examined& all, const Table& rows,
+                                         const std::vector<std::string>& columns);
+
 // Of the residuals, where rows have times.
 std::optional<Autocorrelation> residual_autocorrelation(const Examined& all);
 

@@ -141,16 +141,27 @@ Figure spectrum_figure(const KernelMatrix& matrix, bool by_neighbours) {
 }
 
 TextTable parameters_table(const Examined& all) {
+  const std::vector<ParameterValue> parameters = all.model.parameters();
+  const bool ends = std::ranges::any_of(parameters, [](const ParameterValue& each) { return !each.lower.empty(); });
   TextTable table;
-  table.id = "parameters", table.header = {"parameter", "value", "unit", "known or learned"};
-  table.caption = "Parameters of the kernels, in the units of the data: means over members.";
-  for (const ParameterValue& each : all.model.parameters()) {
+  table.id = "parameters", table.header = {"parameter", "value"};
+  if (ends) table.header.insert(table.header.end(), {"5%", "95%"});
+  table.header.insert(table.header.end(), {"unit", "known or learned"});
+  table.caption = fmt::format("Parameters of the kernels, in the units of the data: means over members. {}",
+                              ends ? "90% intervals are by the curvature of the posterior where the search ended "
+                                     "(Laplace), empty where they are "
+                                     "not known; a wide one says that the data do not tell."
+                                   : "Their intervals are not known here.");
+  for (const ParameterValue& each : parameters) {
     for (std::size_t i = 0; i < each.values.size() && i < 12; ++i) {
       const std::string index = each.values.size() > 1 ? fmt::format("[{}]", i + 1) : "";
-      table.rows.push_back({words_entry(each.path + index), number_entry(each.values[i]), words_entry(each.unit),
-                            words_entry(each.fixed     ? "known"
-                                        : each.at_edge ? "learned, at the edge of its prior"
-                                                       : "learned")});
+      std::vector<Entry>& row = table.rows.emplace_back();
+      row = {words_entry(each.path + index), number_entry(each.values[i])};
+      for (const std::vector<double>* const end : {&each.lower, &each.upper}) {
+        if (ends) row.push_back(end->empty() ? words_entry("") : number_entry((*end)[i]));
+      }
+      row.push_back(words_entry(each.unit));
+      row.push_back(words_entry(each.fixed ? "known" : each.at_edge ? "learned, at the edge of its prior" : "learned"));
     }
   }
   return table;

@@ -93,6 +93,8 @@ struct Outcome : StageOutcome {
     parts = find_tensor(from.tensors, "outcome.parts");
     if (!mean.defined()) missing("mean");
     if (!classes && !variance.defined()) missing("variance");
+    const bool sum = number("sum") != 0.0;
+    if (sum && !parts.defined()) missing("parts");
   }
 
   [[noreturn]] static void missing(const std::string& name) {
@@ -111,7 +113,8 @@ struct Outcome : StageOutcome {
                        {"outcome.training_sd", training.sd},
                        {"outcome.spread", spread},
                        {"outcome.amplitude", amplitude},
-                       {"outcome.noise_variance", noise_variance}});
+                       {"outcome.noise_variance", noise_variance},
+                       {"outcome.sum", parts.defined()}});
     to.tensors.emplace_back("outcome.mean", mean);
     if (variance.defined()) to.tensors.emplace_back("outcome.variance", variance);
     if (parts.defined()) to.tensors.emplace_back("outcome.parts", parts);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`ick report`, and --report of other commands: every kind of model gets a page.   report_test.py PROGRAM"""
 import csv
+import datetime
 import html
 import json
 import math
@@ -8,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import statistics
 import sys
@@ -46,6 +48,19 @@ def station_table(days=80, seed=3):
     return "\n".join(lines) + "\n"
 
 
+def hours_table(count=320, seed=2):
+    """Seasons of a day, and an effect of x on Saturdays and Sundays alone."""
+    draw = random.Random(seed)
+    lines = ["when,x,lat,lon,y"]
+    for i in range(count):
+        when = datetime.datetime(2021, 1, 1) + datetime.timedelta(hours=3 * i)
+        x = math.exp(draw.gauss(0, 1))
+        y = 10 + 3 * math.sin(2 * math.pi * when.hour / 24) + math.log(x) + draw.gauss(0, 0.4)
+        y += 4 * x / (1 + x) if when.weekday() > 4 else 0
+        lines.append(f"{when.isoformat()},{x:.4f},{draw.uniform(47, 54):.3f},{draw.uniform(7, 14):.3f},{y:.4f}")
+    return "\n".join(lines) + "\n"
+
+
 HOLDOUT = ["--holdout", "date >= 2019-06-01"]
 MODELS = {  # table, formula, further words
     "numbers": ("table.csv", "y ~ mlp(x, z) + rbf(date) + matern32(lat, lon, sphere)", HOLDOUT),
@@ -55,6 +70,8 @@ MODELS = {  # table, formula, further words
     "positive": ("table.csv", "log(y) ~ rbf(x) * periodic(date, period=7d)", []),
     "stations": ("stations.csv", "pm ~ mlp(wind) + categorical(station) + rbf(date)", ["--holdout", "last=25%"]),
     "hostile": ("table.csv", "y ~ mlp(.)", HOLDOUT),
+    "derived": ("hours.csv", "y ~ periodic(hour(when), period=24) + mlp(x, weekday(when)) + rbf(log(x))",
+                ["--holdout", "last=25%", "--layers", "16,8", "--type", "lat=number", "--type", "lon=number"]),
     "known": ("table.csv", "y ~ rbf(x, lengthscale=0.7) + periodic(date, period=30, lengthscale=0.8) + "
                            "matern12(lat, lon, sphere, lengthscale=400)", HOLDOUT),
 }
@@ -67,6 +84,8 @@ SECTIONS = {
     "positive": {"scores", "predicted-and-observed", "time", "kernels", "residuals", "settings"},
     "stations": {"scores", "predicted-and-observed", "time", "calibration", "effects", "kernels", "settings"},
     "known": {"scores", "time", "map", "calibration", "effects", "kernels", "residuals", "support", "exact"},
+    "derived": {"scores", "time", "map", "calibration", "effects", "kernels", "residuals", "support", "exact",
+                "learning", "settings"},
     "hostile": {"scores", "predicted-and-observed", "calibration", "effects", "residuals", "learning", "settings"},
 }
 
@@ -84,6 +103,7 @@ class Report(FolderCase):
         lines = table.splitlines(keepends=True)
         (cls.folder / "other.csv").write_text(lines[0] + "".join(lines[150:]))
         (cls.folder / "stations.csv").write_text(station_table())
+        (cls.folder / "hours.csv").write_text(hours_table())
         without = [{key: value for key, value in row.items() if key not in ("y", "cases", "kind")} for row in rows(60)]
         (cls.folder / "no_target.csv").write_text(csv_text(without))
         side_by_side(cls.fit, MODELS)
@@ -130,6 +150,58 @@ class Report(FolderCase):
         for name, key in (("rmse", "rmse"), ("nlpd", "nlpd"), ("R2", "r2")):
             self.assertAlmostEqual(row[name]["value"], kept[key], delta=1e-4 * (1 + abs(kept[key])))
         self.assertIn("the mean", [row[0] for row in scores["rows"]])
+
+    def test_tables_of_terms_and_parameters_are_what_show_says(self):
+        for name in ("numbers", "derived"):
+            shown = json.loads(self.run_ick("show", name + ".model", "--json").stdout)
+            tables = {each["id"]: each for each in parts_of(self.pages[name], "table")}
+            shares = shown["term_shares"]
+            self.assertEqual(len(tables["terms"]["rows"]), len(shares))
+            for row, kept in zip(tables["terms"]["rows"], shares):
+                self.assertEqual(row[0], kept["term"])
+                for entry, key in zip(row[2:], ("share", "rmse_lost", "rmse_lost_error")):
+                    self.assertAlmostEqual(entry["value"], kept[key], delta=1e-9)
+            of_path = {each["path"]: each for each in shown["kernels"]}
+            for path, value, *rest in tables["parameters"]["rows"]:
+                kept = of_path[path]
+                self.assertAlmostEqual(value["value"], kept["values"][0], delta=1e-9)
+                if "5%" not in tables["parameters"]["header"]:
+                    self.assertEqual(kept["lower"], [])
+                    continue
+                low, high = rest[:2]
+                if not kept["lower"]:
+                    self.assertEqual((low, high), ("", ""))
+                    continue
+                self.assertAlmostEqual(low["value"], kept["lower"][0], delta=1e-9)
+                self.assertAlmostEqual(high["value"], kept["upper"][0], delta=1e-9)
+                self.assertTrue(low["value"] < value["value"] < high["value"], path)
+            self.assertIn("5%", tables["parameters"]["header"])
+
+    def test_kernels_of_derived_columns_are_named_by_them(self):
+        figures = parts_of(self.pages["derived"], "figure")
+        titles = [each["x"]["title"] for each in figures if re.match(r"kernel-term\d-", each["id"])]
+        self.assertEqual(titles, ["apart in hour(when) (h)", "apart in log(x)"])
+        self.assertEqual(self.figure("derived", "components-time")["x"]["title"], "when")
+
+    def test_the_interaction_is_what_no_column_does_alone(self):
+        figure = self.figure("derived", "interaction")
+        self.assertEqual({figure["x"]["title"], figure["y"]["title"]}, {"when", "x"})
+        cells = next(layer for layer in figure["layers"] if layer["mark"] == "cells")
+        scale = max(map(abs, cells["value"]))
+        for begins in (cells["x"], cells["y"]):
+            for begin in set(begins):
+                along = [value for at, value in zip(begins, cells["value"]) if at == begin]
+                self.assertLess(abs(sum(along)), 1e-9 * scale * len(along))
+        self.assertRegex(figure["caption"], r"Friedman's H.* is 0\.\d\d")
+
+    def test_the_command_fits_the_same_again(self):
+        command, report = (shlex.split(each) for each in parts_of(self.pages["derived"], "command"))
+        self.assertEqual(command[:2], ["ick", "fit"])
+        command[command.index("--out") + 1] = "again"
+        self.run_ick(*command[1:], "--progress", "none")
+        first, again = (json.loads(self.run_ick("show", each, "--json").stdout) for each in ("derived.model", "again"))
+        self.assertEqual(first["holdout"], again["holdout"])
+        self.assertEqual(report, ["ick", "report", "derived.model", "hours.csv"])
 
     def figure(self, name, wanted):
         return next(each for each in parts_of(self.pages[name], "figure") if each["id"] == wanted)
@@ -239,7 +311,9 @@ class Report(FolderCase):
             self.assertEqual((opened.console, opened.requests), ([], []))
 
     def test_other_commands_write_one(self):
-        for words in (["fit", "table.csv", "y ~ rbf(x)", "--out", "again.model", *HOLDOUT, "--progress", "none"],
+        reading = ["--type", "z=number", "--type", "lat=number"]
+        for words in (["fit", "table.csv", "y ~ rbf(x)", "--out", "again.model", *HOLDOUT, "--progress", "none",
+                       *reading, "--batch", "16"],
                       ["cv", "table.csv", "y ~ rbf(x)", "--folds", "3", "--progress", "none"],
                       ["compare", "table.csv", "y ~ rbf(x)", "y ~ linear(x)", "--with", "mean", "--folds", "3",
                        "--progress", "none"],
@@ -247,6 +321,10 @@ class Report(FolderCase):
             self.run_ick(*words, "--report", f"{words[0]}.html")
             page = json.loads((self.folder / f"{words[0]}.json").read_text())
             self.assertGreaterEqual(len(page["sections"]), 2, words[0])
+            if words[0] == "fit":
+                self.assertEqual(parts_of(page, "command"),
+                                 ["ick fit table.csv 'y ~ rbf(x)' --out again.model --type z=number --type lat=number "
+                                  "--batch 16 --holdout 'date >= 2019-06-01'"])
         with Browser() as browser:
             for name in ("fit", "cv", "compare", "look"):
                 opened = browser.open(self.folder / f"{name}.html")

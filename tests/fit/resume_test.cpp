@@ -254,7 +254,7 @@ TEST(Resume, RefusesACheckpointWithoutItsOutcome) {
     EXPECT_TRUE(refused(torn)) << kept.tensors[i].first;
     ++parts;
   }
-  EXPECT_EQ(parts, 14);
+  EXPECT_EQ(parts, 16);
 }
 
 TEST(SameSeed, SameBits) {
