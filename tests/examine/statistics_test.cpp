@@ -11,46 +11,28 @@
 #include <vector>
 
 #include "ick/base/seed.h"
+#include "support/golden_values.h"
 
 namespace ick {
 namespace {
 
-struct Golden {
-  double first = 0.0, second = 0.0, value = 0.0;
-};
-
-// tests/golden/residuals.csv, written by residuals.py beside it
-std::vector<Golden> golden(const std::string& function) {
-  std::ifstream file(ICK_TESTS_DIR "/golden/residuals.csv");
-  std::vector<Golden> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(function + ",")) continue;
-    std::istringstream in(line.substr(function.size() + 1));
-    Golden row;
-    char comma = 0;
-    in >> row.first >> comma >> row.second >> comma >> row.value;
-    rows.push_back(row);
-  }
-  return rows;
-}
-
 SeriesRows known_series() {
   SeriesRows rows;
-  for (const Golden& each : golden("series")) {
+  for (const GoldenValue& each : golden("residuals", "series")) {
     rows.series.push_back(0), rows.time.push_back(each.first), rows.value.push_back(each.value);
   }
   return rows;
 }
 
 TEST(Residuals, TailOfChiSquaredIsThatOfScipy) {
-  ASSERT_EQ(golden("tail").size(), 20u);
-  for (const Golden& each : golden("tail")) {
+  ASSERT_EQ(golden("residuals", "tail").size(), 20u);
+  for (const GoldenValue& each : golden("residuals", "tail")) {
     EXPECT_NEAR(chi_squared_tail(each.first, each.second), each.value, 1e-12) << each.first << ", " << each.second;
   }
 }
 
 TEST(Residuals, LjungBoxOfAWholeSeriesIsTheirs) {
-  const std::vector<Golden> q = golden("ljung"), p = golden("ljung_p");
+  const std::vector<GoldenValue> q = golden("residuals", "ljung"), p = golden("residuals", "ljung_p");
   ASSERT_EQ(q.size(), 3u);
   for (std::size_t k = 0; k < q.size(); ++k) {
     const auto lags = static_cast<std::int64_t>(q[k].first);

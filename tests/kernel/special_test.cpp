@@ -10,27 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "support/golden_values.h"
+
 namespace ick {
 namespace {
-
-struct Golden {
-  double first = 0.0, second = 0.0, value = 0.0;
-};
-
-// tests/golden/special.csv, written by special.py beside it
-std::vector<Golden> golden(const std::string& function) {
-  std::ifstream file(ICK_TESTS_DIR "/golden/special.csv");
-  std::vector<Golden> rows;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(function + ",")) continue;
-    std::istringstream in(line.substr(function.size() + 1));
-    Golden row;
-    char comma = 0;
-    in >> row.first >> comma >> row.second >> comma >> row.value;
-    rows.push_back(row);
-  }
-  return rows;
-}
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
@@ -40,9 +23,9 @@ double gamma_tolerance(double a, double x) {
 }
 
 TEST(LowerGamma, AgreesWithScipy) {
-  const std::vector<Golden> rows = golden("lower_gamma");
+  const std::vector<GoldenValue> rows = golden("special", "lower_gamma");
   ASSERT_GE(rows.size(), 50u);
-  for (const Golden& row : rows) {
+  for (const GoldenValue& row : rows) {
     const double tolerance = gamma_tolerance(row.first, row.second) * row.value + std::numeric_limits<double>::min();
     EXPECT_NEAR(lower_gamma(row.first, row.second), row.value, tolerance) << row.first << " " << row.second;
   }
@@ -57,9 +40,9 @@ TEST(LowerGamma, Edges) {
 }
 
 TEST(UnitGammaQuantile, AgreesWithScipy) {
-  const std::vector<Golden> rows = golden("gamma_quantile");
+  const std::vector<GoldenValue> rows = golden("special", "gamma_quantile");
   ASSERT_GE(rows.size(), 50u);
-  for (const Golden& row : rows) {
+  for (const GoldenValue& row : rows) {
     const double u = row.first, shape = row.second, x = shape * row.value;
     // An error of P passes on divided by dP / dlog x; half a unit of u itself does too.
     const double density = std::exp(shape * std::log(x) - x - std::lgamma(shape));
@@ -81,9 +64,9 @@ TEST(UnitGammaQuantile, ExtremesStayFiniteAndInOrder) {
 }
 
 TEST(UnitGammaSlope, AgreesWithDifferencesOfScipy) {
-  const std::vector<Golden> rows = golden("gamma_slope");
+  const std::vector<GoldenValue> rows = golden("special", "gamma_slope");
   ASSERT_GE(rows.size(), 50u);
-  for (const Golden& row : rows) {
+  for (const GoldenValue& row : rows) {
     const double slope = unit_gamma_slope(row.first, row.second);
     // the difference of two terms of size x / shape, zero near the median
     const double tolerance = 1e-6 * std::abs(row.value) + 1e-8 * row.first / row.second;
@@ -92,9 +75,9 @@ TEST(UnitGammaSlope, AgreesWithDifferencesOfScipy) {
 }
 
 TEST(ScaledBessel, AgreesWithScipy) {
-  const std::vector<Golden> rows = golden("bessel");
+  const std::vector<GoldenValue> rows = golden("special", "bessel");
   ASSERT_GE(rows.size(), 50u);
-  for (const Golden& row : rows) {
+  for (const GoldenValue& row : rows) {
     const auto order = static_cast<std::size_t>(row.second);
     const std::vector<double> values = scaled_bessel(row.first, 21);
     ASSERT_EQ(values.size(), 21u);
